@@ -1,0 +1,64 @@
+"""tilewright learns to optimize tensor programs.
+
+Say what to compute (`tensor`, `compute`, `sum`, or `load_onnx`), let `tune` search how, and `build`
+or `compile` the fastest code found. The rest is loaded when it is first used.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+from tilewright import errors
+from tilewright.expr.tensor import (
+    Axis,
+    Tensor,
+    cast,
+    compute,
+    max,
+    maximum,
+    minimum,
+    reduce_axis,
+    select,
+    sum,
+    tensor,
+)
+from tilewright.schedule.schedule import Schedule
+from tilewright.target import Target, host
+
+_LAZY = {
+    "Knobs": "tilewright.space.knobs:Knobs",
+    "Task": "tilewright.tuning.task:Task",
+    "tune": "tilewright.tuning.tune:tune",
+    "build": "tilewright.runtime.build:build",
+    "Kernel": "tilewright.runtime.kernel:Kernel",
+    "Records": "tilewright.records.store:Records",
+    "load_onnx": "tilewright.graph.model:load_onnx",
+    "compile": "tilewright.graph.compile:compile",
+    "op": "tilewright.ops.op:op",
+    "ops": "tilewright.ops",
+    "search": "tilewright.search",
+    "models": "tilewright.models",
+    "features": "tilewright.features",
+    "measure": "tilewright.measure",
+    "testing": "tilewright.testing",
+}
+
+__all__ = [
+    "Axis", "Schedule", "Target", "Tensor", "cast", "compute", "errors", "host", "max", "maximum",
+    "minimum", "reduce_axis", "select", "sum", "tensor", *_LAZY,
+]  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LAZY:
+        raise AttributeError(f"tilewright has no {name!r}; it has {', '.join(sorted(__all__))}.")
+    module, _, attribute = _LAZY[name].partition(":")
+    loaded = import_module(module)
+    value = getattr(loaded, attribute) if attribute else loaded
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

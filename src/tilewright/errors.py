@@ -1,0 +1,39 @@
+"""Every error a user can cause. Each message says what was asked, of what, why not, what to do."""
+
+from __future__ import annotations
+
+
+class TilewrightError(Exception):
+    """Root of the errors that tilewright raises on purpose; the command line prints it and exits 2."""
+
+
+class ExpressionError(TilewrightError):
+    """A tensor expression that has no meaning."""
+
+
+class ScheduleError(TilewrightError):
+    """A schedule step that would change what the program computes, or cannot be applied."""
+
+
+class SpaceError(TilewrightError):
+    """A knob or configuration that does not fit its space."""
+
+
+class CompileError(TilewrightError):
+    """A loop nest for which no code can be generated."""
+
+
+class ArgumentError(TilewrightError):
+    """Arrays that do not fit a kernel or a model."""
+
+
+class TargetError(TilewrightError):
+    """A machine that is unknown, or that cannot run the code."""
+
+
+class RecordsError(TilewrightError):
+    """A database that cannot be read, or that another version wrote."""
+
+
+class ModelError(TilewrightError):
+    """A model file that is missing, broken or holds what is not supported."""

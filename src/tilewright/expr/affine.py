@@ -1,0 +1,139 @@
+"""Affine indices: a constant plus loop variables times coefficients.
+
+A coefficient is an integer, or an integer array with one entry for each candidate of a population:
+everything here is plain arithmetic, so that both work.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias, Union
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from tilewright.expr.scalar import Within
+
+Extent: TypeAlias = Any  # int | np.ndarray of int64, one entry a candidate
+_FAR = 1 << 60
+
+
+def is_zero(value: Extent) -> bool:
+    return bool(np.all(value == 0)) if isinstance(value, np.ndarray) else value == 0
+
+
+def text(value: Extent) -> str:
+    """Print an extent: an integer, or the range of a population's values."""
+    if isinstance(value, np.ndarray):
+        return f"{value.min()}..{value.max()}"
+    return str(value)
+
+
+@dataclass(frozen=True, slots=True)
+class Affine:
+    """`constant + sum(coefficient * variable)`; variables are loop names, sorted, never zero."""
+
+    constant: Extent = 0
+    terms: tuple[tuple[str, Extent], ...] = ()
+
+    @staticmethod
+    def of(value: AffineLike) -> Affine:
+        return value if isinstance(value, Affine) else Affine(value)
+
+    @staticmethod
+    def sum(constant: Extent, terms: Iterable[tuple[str, Extent]]) -> Affine:
+        merged: dict[str, Extent] = {}
+        for name, coefficient in terms:
+            merged[name] = merged[name] + coefficient if name in merged else coefficient
+        return Affine(constant, tuple(sorted((n, c) for n, c in merged.items() if not is_zero(c))))
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        return tuple(name for name, _ in self.terms)
+
+    def coefficient(self, name: str) -> Extent:
+        for variable, coefficient in self.terms:
+            if variable == name:
+                return coefficient
+        return 0
+
+    def substitute(self, values: Mapping[str, AffineLike]) -> Affine:
+        """Replace variables by affine indices; those not named stay."""
+        if not any(name in values for name, _ in self.terms):
+            return self
+        constant, terms = self.constant, list[tuple[str, Extent]]()
+        for name, coefficient in self.terms:
+            if name in values:
+                part = Affine.of(values[name])
+                constant = constant + coefficient * part.constant
+                terms.extend((n, c * coefficient) for n, c in part.terms)
+            else:
+                terms.append((name, coefficient))
+        return Affine.sum(constant, terms)
+
+    def evaluate(self, values: Mapping[str, Any]) -> Any:
+        total = self.constant
+        for name, coefficient in self.terms:
+            total = total + values[name] * coefficient
+        return total
+
+    def bounds(self, ranges: Callable[[str], tuple[int, int]]) -> tuple[int, int]:
+        """Return the least and the greatest value, given each variable's, both included."""
+        low = high = self.constant
+        for name, coefficient in self.terms:
+            first, last = ranges(name)
+            a, b = coefficient * first, coefficient * last
+            low, high = low + min(a, b), high + max(a, b)
+        return low, high
+
+    def __add__(self, other: AffineLike) -> Affine:
+        other = Affine.of(other)
+        return Affine.sum(self.constant + other.constant, (*self.terms, *other.terms))
+
+    def __radd__(self, other: AffineLike) -> Affine:
+        return self + other
+
+    def __mul__(self, factor: Extent) -> Affine:
+        return Affine.sum(self.constant * factor, ((n, c * factor) for n, c in self.terms))
+
+    def __rmul__(self, factor: Extent) -> Affine:
+        return self * factor
+
+    def __neg__(self) -> Affine:
+        return self * -1
+
+    def __sub__(self, other: AffineLike) -> Affine:
+        return self + -Affine.of(other)
+
+    def __rsub__(self, other: AffineLike) -> Affine:
+        return Affine.of(other) - self
+
+    def __ge__(self, low: AffineLike) -> Within:
+        from tilewright.expr.scalar import Within
+
+        return Within(self - low, 0, _FAR)
+
+    def __lt__(self, high: AffineLike) -> Within:
+        from tilewright.expr.scalar import Within
+
+        return Within(self - high, -_FAR, 0)
+
+    def __gt__(self, low: AffineLike) -> Within:
+        return self >= Affine.of(low) + 1
+
+    def __le__(self, high: AffineLike) -> Within:
+        return self < Affine.of(high) + 1
+
+    def __str__(self) -> str:
+        parts = [n if _is_one(c) else f"{n}*{text(c)}" for n, c in self.terms]
+        if not parts or not is_zero(self.constant):
+            parts.append(text(self.constant))
+        return " + ".join(parts).replace("+ -", "- ")
+
+
+AffineLike: TypeAlias = Union[Affine, int, Any]
+
+
+def _is_one(value: Extent) -> bool:
+    return not isinstance(value, np.ndarray) and value == 1

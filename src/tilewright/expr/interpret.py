@@ -1,0 +1,141 @@
+"""What an expression means: its stages evaluated by NumPy, one after the other.
+
+This is the reference that every generated kernel is checked against, so it shares no code with the
+lowering: axes become broadcast dimensions, loads become fancy indexing, sums of products einsum.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from tilewright.errors import ArgumentError
+from tilewright.expr.scalar import Binary, Cast, Const, Index, Load, Scalar, Select, Unary, Within
+from tilewright.expr.tensor import Axis, Reduce, Tensor
+
+_UNARY = {
+    "neg": np.negative,
+    "abs": np.abs,
+    "exp": np.exp,
+    "log": np.log,
+    "sqrt": np.sqrt,
+    "tanh": np.tanh,
+    "floor": np.floor,
+    "sigmoid": lambda x: 1 / (1 + np.exp(-x)),
+    "erf": np.vectorize(math.erf, otypes=[np.float64]),
+}
+_BINARY = {
+    "add": np.add,
+    "sub": np.subtract,
+    "mul": np.multiply,
+    "min": np.minimum,
+    "max": np.maximum,
+    "lt": np.less,
+    "le": np.less_equal,
+    "eq": np.equal,
+    "ne": np.not_equal,
+    "and": np.logical_and,
+    "or": np.logical_or,
+}
+_REDUCE = {"sum": np.sum, "max": np.max, "min": np.min, "prod": np.prod}
+_LETTERS = "abcdefghijklmnopqrstuvwxyz"
+
+
+def evaluate(
+    output: Tensor, inputs: Mapping[str, np.ndarray], *, precise: bool = True
+) -> dict[str, np.ndarray]:
+    """Return every tensor of the expression by name.
+
+    `inputs` holds one array for each of `output.inputs`. With `precise`, floats are computed in
+    float64 and returned so: compare with a tolerance for the declared dtype.
+    """
+    values: dict[str, np.ndarray] = {}
+    for t in output.inputs:
+        if t.name not in inputs or tuple(inputs[t.name].shape) != t.shape:
+            got = inputs[t.name].shape if t.name in inputs else "nothing"
+            raise ArgumentError(f"{t.name} wants shape {t.shape}, given {got}.")
+        array = np.asarray(inputs[t.name], dtype=t.dtype)
+        values[t.name] = array.astype(np.float64) if precise and array.dtype.kind == "f" else array
+    for t in output.stages:
+        values[t.name] = _stage(t, values, precise)
+    return values
+
+
+def _stage(t: Tensor, values: dict[str, np.ndarray], precise: bool) -> np.ndarray:
+    assert t.stage
+    axes = (*t.stage.axes, *t.stage.reduce_axes)
+    grid = {
+        axis.name: np.arange(axis.extent).reshape([-1 if a is axis else 1 for a in axes])
+        for axis in axes
+    }
+    dtype = "float64" if precise and t.dtype.startswith("float") else t.dtype
+    value = t.stage.value
+    if not isinstance(value, Reduce):
+        result = _value(value, grid, values)
+    elif value.kind == "sum":
+        result = _sum(value, axes, len(t.shape), grid, values)
+    else:
+        full = np.broadcast_to(_value(value.value, grid, values), [a.extent for a in axes])
+        result = _REDUCE[value.kind](full, axis=tuple(range(len(t.shape), len(axes))))
+    return np.ascontiguousarray(np.broadcast_to(result, t.shape)).astype(dtype)
+
+
+def _sum(
+    value: Reduce,
+    axes: tuple[Axis, ...],
+    rank: int,
+    grid: dict[str, np.ndarray],
+    values: dict[str, np.ndarray],
+) -> np.ndarray:
+    """Sum a product of factors by einsum, so that no factor is spread over axes it does not use."""
+    operands: list[Any] = []
+    for factor in _factors(value.value):
+        array = np.asarray(_value(factor, grid, values))
+        array = array.reshape((1,) * (len(axes) - array.ndim) + array.shape)
+        keep = [d for d in range(len(axes)) if array.shape[d] != 1]
+        operands.append((array.reshape([array.shape[d] for d in keep]), keep))
+    missing = set(range(len(axes))) - {d for _, keep in operands for d in keep}
+    operands += [(np.ones(axes[d].extent, operands[0][0].dtype), [d]) for d in sorted(missing)]
+    terms = ",".join("".join(_LETTERS[d] for d in keep) for _, keep in operands)
+    spec = f"{terms}->{''.join(_LETTERS[:rank])}"
+    return np.einsum(spec, *[array for array, _ in operands], optimize=True)
+
+
+def _factors(value: Scalar) -> list[Scalar]:
+    if isinstance(value, Binary) and value.op == "mul":
+        return _factors(value.left) + _factors(value.right)
+    return [value]
+
+
+def _value(value: Scalar, grid: dict[str, np.ndarray], values: dict[str, np.ndarray]) -> Any:
+    match value:
+        case Const(value=number, dtype=dtype):
+            return np.asarray(number, "float64" if dtype.startswith("float") else dtype)
+        case Index(index=index):
+            return np.asarray(index.evaluate(grid))
+        case Within(index=index, low=low, high=high):
+            at = np.asarray(index.evaluate(grid))
+            return (low <= at) & (at < high)
+        case Load(buffer=buffer, index=index):
+            array = values[buffer]
+            at = [i.evaluate(grid) for i in index]
+            return array[
+                tuple(np.clip(i, 0, n - 1) for i, n in zip(at, array.shape, strict=True))
+            ]
+        case Select(condition=condition, yes=yes, no=no):
+            return np.where(*(_value(v, grid, values) for v in (condition, yes, no)))
+        case Cast(value=inner, dtype=dtype):
+            wide = "float64" if dtype.startswith("float") else dtype
+            return np.asarray(_value(inner, grid, values)).astype(wide)
+        case Unary(op=op, value=inner):
+            return _UNARY[op](_value(inner, grid, values))
+        case Binary(op="div", left=left, right=right):
+            a, b = _value(left, grid, values), _value(right, grid, values)
+            return a / b if value.dtype.startswith("float") else np.trunc(a / b).astype(value.dtype)
+        case Binary(op=op, left=left, right=right):
+            return _BINARY[op](_value(left, grid, values), _value(right, grid, values))
+        case _:
+            raise NotImplementedError(f"no meaning for {type(value).__name__}")

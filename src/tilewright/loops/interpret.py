@@ -1,0 +1,168 @@
+"""What a loop nest means: run one step at a time in Python, on float64 or integer arrays."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from tilewright.expr.scalar import Binary, Cast, Const, Index, Load, Scalar, Select, Unary, Within
+from tilewright.loops.nodes import Block, Buffer, Nest, Node
+
+NEUTRAL = {"sum": 0.0, "prod": 1.0, "max": -math.inf, "min": math.inf}
+
+_UNARY = {
+    "neg": lambda x: -x,
+    "abs": abs,
+    "exp": math.exp,
+    "log": math.log,
+    "sqrt": math.sqrt,
+    "tanh": math.tanh,
+    "floor": math.floor,
+    "erf": math.erf,
+    "sigmoid": lambda x: 1 / (1 + math.exp(-x)),
+}
+_BINARY = {
+    "add": lambda a, b: a + b,
+    "sub": lambda a, b: a - b,
+    "mul": lambda a, b: a * b,
+    "min": min,
+    "max": max,
+    "sum": lambda a, b: a + b,
+    "prod": lambda a, b: a * b,
+    "lt": lambda a, b: a < b,
+    "le": lambda a, b: a <= b,
+    "eq": lambda a, b: a == b,
+    "ne": lambda a, b: a != b,
+    "and": lambda a, b: a and b,
+    "or": lambda a, b: a or b,
+}
+
+
+def neutral(reduce: str, dtype: str) -> float:
+    """Return the value from which a reduction in `dtype` starts."""
+    value = NEUTRAL[reduce]
+    if math.isinf(value) and not dtype.startswith("float"):
+        info = np.iinfo(dtype)
+        return int(info.min if value < 0 else info.max)
+    return value
+
+
+def interpret(nest: Nest, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Run the nest on `inputs` and return every buffer that is not an input.
+
+    Buffers start as NaN (or the least integer), so that what is read before it is written shows.
+    An access outside of a buffer raises IndexError.
+    """
+    memory: dict[str, np.ndarray] = {}
+    for buffer in nest.buffers:
+        if buffer.name in inputs:
+            given = np.asarray(inputs[buffer.name])
+            memory[buffer.name] = given.astype(np.float64) if given.dtype.kind == "f" else given
+        elif buffer.source:
+            memory[buffer.name] = packed(buffer, np.asarray(inputs[buffer.source], np.float64))
+        else:
+            wide = "float64" if buffer.dtype.startswith("float") else buffer.dtype
+            memory[buffer.name] = np.full(
+                buffer.shape, np.nan if wide == "float64" else np.iinfo(wide).min, wide
+            )
+    for node in nest.body:
+        _run(node, {}, {}, memory, nest)
+    return {b.name: memory[b.name] for b in nest.buffers if b.name not in inputs}
+
+
+def packed(buffer: Buffer, source: np.ndarray) -> np.ndarray:
+    """Return the contents of a packed constant: its source read in the order of the loops."""
+    grid = np.ogrid[tuple(slice(0, int(n)) for n in buffer.shape)]
+    env: dict[str, Any] = dict(zip(buffer.layout_loops, grid, strict=True))
+    inside: Any = True
+    at: list[Any] = []
+    for index, extent in zip(buffer.layout, source.shape, strict=True):
+        position = index.evaluate(env)
+        if int(np.max(position)) >= extent or int(np.min(position)) < 0:
+            inside = inside & (position >= 0) & (position < extent)
+            position = np.clip(position, 0, extent - 1)
+        at.append(position)
+    if inside is True:
+        strides = [
+            sum(int(i.coefficient(name)) * s for i, s in zip(buffer.layout, source.strides, strict=True))
+            for name in buffer.layout_loops
+        ]
+        start = source[tuple(slice(int(i.constant), None) for i in buffer.layout)]
+        view = np.lib.stride_tricks.as_strided(start, buffer.shape, strides, writeable=False)
+        return np.ascontiguousarray(view)
+    taken = np.where(inside, source[tuple(at)], np.zeros((), source.dtype))
+    return np.ascontiguousarray(np.broadcast_to(taken, buffer.shape))
+
+
+def _run(
+    node: Node,
+    env: dict[str, Any],
+    reducing: dict[str, int],
+    memory: dict[str, np.ndarray],
+    nest: Nest,
+) -> None:
+    if isinstance(node, Block):
+        _store(node, env, reducing, memory)
+        return
+    for i in range(node.extent):
+        inner = {**env, node.name: i}
+        for bind in node.binds:
+            inner[bind.name] = bind.index.evaluate(inner) // bind.divisor % bind.modulus
+        rounds = {**reducing, node.name: i} if node.reduce else reducing
+        for child in node.body:
+            _run(child, inner, rounds, memory, nest)
+
+
+def _store(
+    block: Block, env: dict[str, Any], reducing: dict[str, int], memory: dict[str, np.ndarray]
+) -> None:
+    rounds = block.reduce is not None and block.init and not any(reducing.values())
+    at = _at(block.index, env)
+    array = memory[block.buffer]
+    data = tuple(g for g in block.guards if not set(g.index.variables) & set(reducing))
+    if rounds and all(_value(g, env, memory) for g in data):
+        array[_inside(at, array, block.buffer)] = neutral(block.reduce or "", str(array.dtype))
+    if not all(_value(g, env, memory) for g in (*block.guards, *block.when)):
+        return
+    value = _value(block.value, env, memory)
+    _inside(at, array, block.buffer)
+    array[at] = _BINARY[block.reduce](array[at], value) if block.reduce else value
+
+
+def _at(index: tuple[Any, ...], env: dict[str, Any]) -> tuple[int, ...]:
+    return tuple(int(i.evaluate(env)) for i in index)
+
+
+def _inside(at: tuple[int, ...], array: np.ndarray, name: str) -> tuple[int, ...]:
+    if any(not 0 <= i < n for i, n in zip(at, array.shape, strict=True)):
+        raise IndexError(f"{name}[{at}] lies outside of its shape {array.shape}")
+    return at
+
+
+def _value(value: Scalar, env: dict[str, Any], memory: dict[str, np.ndarray]) -> Any:
+    match value:
+        case Const(value=number):
+            return number
+        case Index(index=index):
+            return index.evaluate(env)
+        case Within(index=index, low=low, high=high):
+            return low <= index.evaluate(env) < high
+        case Load(buffer=buffer, index=index):
+            return memory[buffer][_inside(_at(index, env), memory[buffer], buffer)].item()
+        case Select(condition=condition, yes=yes, no=no):
+            return _value(yes if _value(condition, env, memory) else no, env, memory)
+        case Cast(value=inner, dtype=dtype):
+            wide = "float64" if dtype.startswith("float") else dtype
+            return np.asarray(_value(inner, env, memory)).astype(wide).item()
+        case Unary(op=op, value=inner):
+            return _UNARY[op](_value(inner, env, memory))
+        case Binary(op="div", left=left, right=right):
+            a, b = _value(left, env, memory), _value(right, env, memory)
+            return a / b if value.dtype.startswith("float") else int(a / b)
+        case Binary(op=op, left=left, right=right):
+            return _BINARY[op](_value(left, env, memory), _value(right, env, memory))
+        case _:
+            raise NotImplementedError(f"no meaning for {type(value).__name__}")

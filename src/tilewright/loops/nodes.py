@@ -1,0 +1,165 @@
+"""The loop nest: loops with names and kinds, blocks that store, buffers with a scope.
+
+All nodes are frozen; a schedule step makes a new nest. An extent, a shape or a coefficient may be
+an integer array with one entry for each candidate of a population that shares its structure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Literal, TypeAlias, Union
+
+from tilewright.expr.affine import Affine, Extent
+from tilewright.expr.scalar import Scalar, Within
+
+Kind: TypeAlias = Literal["serial", "parallel", "vectorize", "unroll"]
+Scope: TypeAlias = Literal["input", "constant", "output", "workspace", "local", "register"]
+
+
+@dataclass(frozen=True, slots=True)
+class Buffer:
+    """Storage. `workspace` is shared scratch memory, `local` a thread's stack, `register` neither.
+
+    A constant made by `pack` names its `source` and the affine offset into it (`layout`) at which
+    each element is found; it is filled at compile time.
+    """
+
+    name: str
+    shape: tuple[Extent, ...]
+    dtype: str
+    scope: Scope
+    source: str | None = None
+    layout: tuple[Affine, ...] = ()
+    layout_loops: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Bind:
+    """A variable made from a fused loop's: `index // divisor % modulus`."""
+
+    name: str
+    index: Affine
+    divisor: int
+    modulus: int
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """`for name in range(extent)`; `reduce` loops carry a reduction from round to round."""
+
+    name: str
+    extent: Extent
+    kind: Kind
+    reduce: bool
+    body: tuple[Node, ...]
+    binds: tuple[Bind, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """One store: `buffer[index] = value`, or its reduction, wherever all `guards` hold.
+
+    `init` says that the first round of the enclosing reduce loops starts from the neutral element;
+    lowering makes that a store of its own. `when` guards only the update, not the start.
+    """
+
+    stage: str
+    buffer: str
+    index: tuple[Affine, ...]
+    value: Scalar
+    reduce: str | None = None
+    init: bool = False
+    guards: tuple[Within, ...] = ()
+    when: tuple[Within, ...] = ()
+
+
+Node: TypeAlias = Union[Loop, Block]
+
+
+@dataclass(frozen=True, slots=True)
+class Nest:
+    """A program: its buffers, inputs first in the order of the arguments, and its loops."""
+
+    name: str
+    buffers: tuple[Buffer, ...]
+    body: tuple[Node, ...]
+    by_name: dict[str, Buffer] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "by_name", {b.name: b for b in self.buffers})
+
+    def __str__(self) -> str:
+        from tilewright.loops.show import show
+
+        return show(self)
+
+    @property
+    def parameters(self) -> tuple[Buffer, ...]:
+        """The buffers that live outside: arguments, constants, outputs and workspace."""
+        return tuple(b for b in self.buffers if b.scope not in ("local", "register"))
+
+
+def walk(nodes: tuple[Node, ...], outer: tuple[Loop, ...] = ()) -> Iterator[Path]:
+    """Yield every block with the loops round it, outermost first."""
+    for node in nodes:
+        if isinstance(node, Loop):
+            yield from walk(node.body, (*outer, node))
+        else:
+            yield outer, node
+
+
+Path: TypeAlias = tuple[tuple[Loop, ...], Block]
+
+
+def loops(nodes: tuple[Node, ...]) -> Iterator[Loop]:
+    """Yield every loop, outer before inner."""
+    for node in nodes:
+        if isinstance(node, Loop):
+            yield node
+            yield from loops(node.body)
+
+
+def rewrite(
+    nodes: tuple[Node, ...], change: Callable[[Node], Node | tuple[Node, ...]]
+) -> tuple[Node, ...]:
+    """Apply `change` to every node, inner before outer; it may give several nodes, or none."""
+    out: list[Node] = []
+    for node in nodes:
+        if isinstance(node, Loop):
+            node = replace(node, body=rewrite(node.body, change))
+        changed = change(node)
+        out.extend(changed if isinstance(changed, tuple) else (changed,))
+    return tuple(out)
+
+
+def nest_in(chain: tuple[Loop, ...], body: tuple[Node, ...]) -> tuple[Node, ...]:
+    """Put `body` into copies of the loops of `chain`, outermost first."""
+    for loop in reversed(chain):
+        body = (replace(loop, body=body),)
+    return body
+
+
+def product(extents: tuple[Extent, ...]) -> Extent:
+    total: Extent = 1
+    for extent in extents:
+        total = total * extent
+    return total
+
+
+def strides(shape: tuple[Extent, ...]) -> tuple[Extent, ...]:
+    """Return the row-major strides of a shape, in elements."""
+    out: list[Extent] = []
+    step: Extent = 1
+    for extent in reversed(shape):
+        out.append(step)
+        step = step * extent
+    return tuple(reversed(out))
+
+
+def offset(shape: tuple[Extent, ...], index: tuple[Affine, ...]) -> Affine:
+    """Return the flat row-major offset of an index, in elements."""
+    total = Affine()
+    for step, i in zip(strides(shape), index, strict=True):
+        total = total + i * step
+    return total

@@ -1,0 +1,103 @@
+"""parallel, vectorize, unroll: how the rounds of a loop are run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from tilewright.expr.affine import text
+from tilewright.loops.nodes import Kind, Loop, Nest, Node, rewrite, walk
+from tilewright.schedule import find
+
+MAX_UNROLL = 1024  # rounds written out one by one; beyond it compilers and code both slow down
+
+
+def _mark(nest: Nest, name: str, kind: Kind) -> Nest:
+    def change(node: Node) -> Node:
+        return replace(node, kind=kind) if isinstance(node, Loop) and node.name == name else node
+
+    return replace(nest, body=rewrite(nest.body, change))
+
+
+@dataclass(frozen=True, slots=True)
+class Parallel:
+    """Share the rounds of `loop` among threads; parallel loops nested directly count as one.
+
+    >>> from tilewright import Schedule, compute, tensor
+    >>> a = tensor("A", (4,))
+    >>> print(Schedule(compute("B", (4,), lambda x: a[x] + 1.0)).parallel("x").loops)
+    parallel for x in 4:
+      B[x] = (A[x] + 1.0)
+    """
+
+    loop: str
+
+    def apply(self, nest: Nest) -> Nest:
+        asked = f"parallel {self.loop!r}"
+        loop = find.loop(nest, self.loop, asked)
+        if loop.reduce:
+            find.refuse(nest, asked, "it reduces: threads would write the same element at once.")
+        for outer in find.around(nest.body, self.loop)[:-1]:
+            if outer.kind != "parallel" or len(outer.body) > 1:
+                find.refuse(
+                    nest, asked, f"it is inside {outer.name!r}, which is not a parallel loop too."
+                )
+        return _mark(nest, self.loop, "parallel")
+
+
+@dataclass(frozen=True, slots=True)
+class Vectorize:
+    """Run the rounds of `loop` at once, in vector registers (as many as its extent needs).
+
+    >>> from tilewright import Schedule, compute, tensor
+    >>> a = tensor("A", (16,))
+    >>> print(Schedule(compute("B", (16,), lambda x: a[x] + 1.0)).vectorize("x").loops)
+    vectorize for x in 16:
+      B[x] = (A[x] + 1.0)
+    """
+
+    loop: str
+
+    def apply(self, nest: Nest) -> Nest:
+        asked = f"vectorize {self.loop!r}"
+        loop = find.loop(nest, self.loop, asked)
+        if loop.reduce:
+            find.refuse(nest, asked, "it reduces: its rounds add to one element.")
+        if loop.binds:
+            find.refuse(nest, asked, "it is fused: its indices are not affine; split it first.")
+        if np.any(loop.extent > MAX_UNROLL):
+            find.refuse(
+                nest, asked, f"{text(loop.extent)} rounds at once are too many; split it first."
+            )
+        for outer, block in walk(nest.body):
+            marked = [o.name for o in outer if o.kind == "vectorize"]
+            if marked and any(o.name == self.loop for o in outer):
+                find.refuse(nest, asked, f"{marked[0]!r} around {block.stage} already is a vector.")
+        for inner in loop.body:
+            if isinstance(inner, Loop) and inner.kind == "serial" and np.any(inner.extent > 1):
+                continue  # legal: each round of the inner loop works on the whole vector
+        return _mark(nest, self.loop, "vectorize")
+
+
+@dataclass(frozen=True, slots=True)
+class Unroll:
+    """Write the rounds of `loop` out one by one.
+
+    >>> from tilewright import Schedule, compute, tensor
+    >>> a = tensor("A", (4,))
+    >>> print(Schedule(compute("B", (4,), lambda x: a[x] + 1.0)).unroll("x").loops)
+    unroll for x in 4:
+      B[x] = (A[x] + 1.0)
+    """
+
+    loop: str
+
+    def apply(self, nest: Nest) -> Nest:
+        asked = f"unroll {self.loop!r}"
+        loop = find.loop(nest, self.loop, asked)
+        if loop.binds:
+            find.refuse(nest, asked, "it is fused: its indices are not affine; split it first.")
+        if np.any(loop.extent > MAX_UNROLL):
+            find.refuse(nest, asked, f"{text(loop.extent)} rounds are too many; split it first.")
+        return _mark(nest, self.loop, "unroll")

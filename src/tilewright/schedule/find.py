@@ -1,0 +1,68 @@
+"""Finding loops and stages in a nest, with errors that list what there is."""
+
+from __future__ import annotations
+
+from typing import NoReturn
+
+from tilewright.errors import ScheduleError
+from tilewright.expr.affine import text
+from tilewright.expr.scalar import Load, loads
+from tilewright.loops.nodes import Block, Buffer, Loop, Nest, Node, loops, walk
+
+
+def refuse(nest: Nest, asked: str, reason: str) -> NoReturn:
+    """Raise the error of an illegal step: what was asked, of what, and why it cannot be."""
+    chain = " ".join(f"{loop.name}({text(loop.extent)})" for loop in loops(nest.body))
+    raise ScheduleError(f"cannot {asked} of {nest.name}: {reason}\n  nest: {chain or 'no loops'}")
+
+
+def loop(nest: Nest, name: str, asked: str) -> Loop:
+    for found in loops(nest.body):
+        if found.name == name:
+            return found
+    names = ", ".join(found.name for found in loops(nest.body))
+    refuse(nest, asked, f"there is no loop {name!r}; the loops are {names}.")
+
+
+def buffer(nest: Nest, name: str, asked: str) -> Buffer:
+    if name in nest.by_name:
+        return nest.by_name[name]
+    refuse(nest, asked, f"there is no tensor {name!r}; there are {', '.join(nest.by_name)}.")
+
+
+def around(nodes: tuple[Node, ...], name: str) -> tuple[Loop, ...]:
+    """Return the loops from the root down to the one called `name`, it included."""
+    for node in nodes:
+        if isinstance(node, Loop):
+            if node.name == name:
+                return (node,)
+            inner = around(node.body, name)
+            if inner:
+                return (node, *inner)
+    return ()
+
+
+def stage(nest: Nest, name: str, asked: str) -> tuple[tuple[Loop, ...], Block]:
+    """Return the one block of a stage, with the loops round it."""
+    found = [(outer, block) for outer, block in walk(nest.body) if block.stage == name]
+    if len(found) == 1:
+        return found[0]
+    names = ", ".join(dict.fromkeys(block.stage for _, block in walk(nest.body)))
+    reason = f"it has {len(found)} blocks" if found else f"there is none; stages are {names}"
+    refuse(nest, asked, f"stage {name!r}: {reason}.")
+
+
+def readers(nest: Nest, name: str) -> list[tuple[tuple[Loop, ...], Block, list[Load]]]:
+    """Return the blocks that load a buffer, with the loops round them and the loads."""
+    out: list[tuple[tuple[Loop, ...], Block, list[Load]]] = []
+    for outer, block in walk(nest.body):
+        found = [load for load in loads(block.value) if load.buffer == name]
+        if found:
+            out.append((outer, block, found))
+    return out
+
+
+def unused(nest: Nest, name: str, asked: str) -> None:
+    """Refuse a new loop or buffer name that is taken."""
+    if name in nest.by_name or any(found.name == name for found in loops(nest.body)):
+        refuse(nest, asked, f"the name {name!r} is taken.")

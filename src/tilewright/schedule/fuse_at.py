@@ -1,0 +1,91 @@
+"""fuse_at: a consumer works on each tile of its producer as soon as it is complete."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from tilewright.expr.affine import Affine
+from tilewright.loops.nodes import Block, Buffer, Loop, Nest, Node, rewrite
+from tilewright.schedule import find
+from tilewright.schedule.substitute import in_block, redirect
+from tilewright.schedule.tile import keep_tile, tile_of
+
+
+@dataclass(frozen=True, slots=True)
+class FuseAt:
+    """Move the elementwise `stage` into `loop` of the stage that it reads, after its tile.
+
+    The producer's tensor shrinks to the tile. Its loops are copied as they are marked now, so mark
+    them first.
+
+    >>> from tilewright import Schedule, compute, maximum, reduce_axis, sum, tensor
+    >>> a, k = tensor("A", (4, 8)), reduce_axis("k", 8)
+    >>> b = compute("B", (4,), lambda y: sum(a[y, k], over=k))
+    >>> s = Schedule(compute("C", (4,), lambda i: maximum(b[i], 0.0)))
+    >>> print(s.split("y", (2, 2)).reorder("y.0", "k", "y.1").fuse_at("C", "y.0").loops)
+    local B[2]: float32
+    for y.0 in 2:
+      for k in 8:
+        for y.1 in 2:
+          B[y.1] += A[y.0*2 + y.1, k]
+      for C:y.1 in 2:
+        C[C:y.1 + y.0*2] = max(B[C:y.1], 0.0)
+    """
+
+    stage: str
+    loop: str
+
+    def apply(self, nest: Nest) -> Nest:
+        asked = f"fuse_at {self.stage!r} at {self.loop!r}"
+        chain = find.around(nest.body, find.loop(nest, self.loop, asked).name)
+        outer, consumer = find.stage(nest, self.stage, asked)
+        if consumer.reduce:
+            find.refuse(nest, asked, "it reduces, so it is not elementwise.")
+        source = self._source(nest, chain[-1], consumer, asked)
+        readers = find.readers(nest, source)
+        if len(readers) != 1:
+            find.refuse(nest, asked, f"{len(readers)} stages read {source!r}; one must.")
+        reads = set(readers[0][2])
+        if len(reads) != 1 or next(iter(reads)).index != consumer.index:
+            find.refuse(nest, asked, f"it reads {source!r} at other points than it writes.")
+        producer = find.stage(nest, source, asked)[1]
+        tile = tile_of(nest, producer.stage, self.loop, asked)
+        axes = [i.variables[0] for i in consumer.index if len(i.variables) == 1]
+        if len(axes) != len(consumer.index) or len(outer) != len(axes):
+            find.refuse(nest, asked, "its own loops are already scheduled.")
+        old = nest.by_name[source]
+        if old.scope == "output":
+            find.refuse(nest, asked, f"{source!r} is an output and must be kept whole.")
+        values: dict[str, Affine] = dict(zip(axes, producer.index, strict=True))
+        after = in_block(consumer, values)
+        value = redirect(after.value, source, source, tile.index)
+
+        def consume(block: Block) -> Block:
+            return replace(after, value=value, guards=block.guards)
+
+        def drop(node: Node) -> Node | tuple[Node, ...]:
+            if node is consumer or (isinstance(node, Loop) and not node.body):
+                return ()
+            return node
+
+        rest = tuple(b for b in nest.buffers if b.name != source)
+        trimmed = replace(nest, buffers=rest, body=rewrite(nest.body, drop))
+        buffer = Buffer(source, tile.shape, old.dtype, "local")
+        return keep_tile(trimmed, tile_of(trimmed, producer.stage, self.loop, asked), buffer, consume)
+
+    def _source(self, nest: Nest, loop: Loop, consumer: Block, asked: str) -> str:
+        inside = {b.buffer for _, b in _blocks(loop)}
+        found = [
+            name
+            for name in inside
+            if any(block is consumer for _, block, _ in find.readers(nest, name))
+        ]
+        if len(found) != 1:
+            find.refuse(nest, asked, f"{self.stage!r} reads nothing that {self.loop!r} computes.")
+        return found[0]
+
+
+def _blocks(loop: Loop) -> list[tuple[tuple[Loop, ...], Block]]:
+    from tilewright.loops.nodes import walk
+
+    return list(walk((loop,)))

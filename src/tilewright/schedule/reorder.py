@@ -1,0 +1,62 @@
+"""reorder: loops that enclose each other change places."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from tilewright.loops.nodes import Loop, Nest, Node
+from tilewright.schedule import find
+
+
+@dataclass(frozen=True, slots=True)
+class Reorder:
+    """Put the named loops into the given order, in the places that they hold together.
+
+    Between the outermost and the innermost of them each loop may hold nothing but the next one.
+    Reduce loops may be moved: sum, max and min are associative up to rounding.
+
+    >>> from tilewright import Schedule, compute, tensor
+    >>> a = tensor("A", (4, 8))
+    >>> s = Schedule(compute("B", (4, 8), lambda y, x: a[y, x] + 1.0))
+    >>> print(s.reorder("x", "y").loops)
+    for x in 8:
+      for y in 4:
+        B[y, x] = (A[y, x] + 1.0)
+    """
+
+    loops: tuple[str, ...]
+
+    def apply(self, nest: Nest) -> Nest:
+        asked = f"reorder {', '.join(self.loops)}"
+        if len(set(self.loops)) != len(self.loops):
+            find.refuse(nest, asked, "a loop is named twice.")
+        chains = [find.around(nest.body, find.loop(nest, n, asked).name) for n in self.loops]
+        deepest = max(chains, key=len)
+        depths = {loop.name: depth for depth, loop in enumerate(deepest)}
+        for name in self.loops:
+            if name not in depths:
+                find.refuse(nest, asked, f"{name!r} and {deepest[-1].name!r} are not nested.")
+        first = min(depths[name] for name in self.loops)
+        span = deepest[first:]
+        for outer in span[:-1]:
+            if len(outer.body) > 1:
+                find.refuse(nest, asked, f"{outer.name!r} holds more than one loop.")
+            if outer.binds:
+                find.refuse(nest, asked, f"{outer.name!r} is fused, and the loops below need it.")
+        wanted = iter(self.loops)
+        by_name = {loop.name: loop for loop in span}
+        order = [by_name[next(wanted)] if p.name in self.loops else p for p in span]
+        body: tuple[Node, ...] = span[-1].body
+        for loop in reversed(order):
+            body = (replace(loop, body=body),)
+        replacement = body[0]
+        return replace(nest, body=_swap(nest.body, span[0].name, replacement))
+
+
+def _swap(nodes: tuple[Node, ...], name: str, replacement: Node) -> tuple[Node, ...]:
+    return tuple(
+        (replacement if node.name == name else replace(node, body=_swap(node.body, name, replacement)))
+        if isinstance(node, Loop)
+        else node
+        for node in nodes
+    )

@@ -1,0 +1,74 @@
+"""What a tile of a stage needs: the storage of the tile, and loops that go over it once more."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from tilewright.expr.affine import Affine, Extent
+from tilewright.loops.nodes import Block, Buffer, Loop, Nest, Node, nest_in, rewrite
+from tilewright.schedule import find
+from tilewright.schedule.substitute import rename
+
+
+@dataclass(frozen=True, slots=True)
+class Tile:
+    """The part of a stage's tensor that one round of a loop computes."""
+
+    loop: Loop
+    block: Block
+    inner: tuple[Loop, ...]
+    shape: tuple[Extent, ...]
+    index: tuple[Affine, ...]
+
+
+def tile_of(nest: Nest, stage: str, at: str, asked: str) -> Tile:
+    """Return the tile of `stage` inside the loop `at`; all its reduce loops must be inside."""
+    outer, block = find.stage(nest, stage, asked)
+    names = [loop.name for loop in outer]
+    if at not in names:
+        find.refuse(
+            nest, asked, f"{at!r} is not a loop round {stage!r}; those are {', '.join(names)}."
+        )
+    depth = names.index(at)
+    for loop in outer[: depth + 1]:
+        if loop.reduce:
+            find.refuse(
+                nest,
+                asked,
+                f"the reduce loop {loop.name!r} is outside of {at!r}, so the tile is not complete "
+                f"there; move {loop.name!r} inside.",
+            )
+    inner = tuple(loop for loop in outer[depth + 1 :] if not loop.reduce)
+    extents = {loop.name: loop.extent for loop in inner}
+    index = tuple(
+        Affine.sum(0, [(n, c) for n, c in i.terms if n in extents]) for i in block.index
+    )
+    shape = tuple(_extent(i, extents) for i in index)
+    return Tile(outer[depth], block, inner, shape, index)
+
+
+def _extent(index: Affine, extents: dict[str, Extent]) -> Extent:
+    total: Extent = 1
+    for name, coefficient in index.terms:
+        total = total + coefficient * (extents[name] - 1)
+    return total
+
+
+def keep_tile(nest: Nest, tile: Tile, buffer: Buffer, consumer: Callable[[Block], Block]) -> Nest:
+    """Make the stage write `buffer`, tile by tile, and run `consumer` over each finished tile."""
+    block = tile.block
+    names = {loop.name for loop in tile.inner}
+    outside = {loop.name for loop in find.around(nest.body, tile.loop.name)}
+    guards = tuple(g for g in block.guards if set(g.index.variables) <= names | outside)
+    after = consumer(replace(block, reduce=None, init=False, guards=guards, when=()))
+    loops = rename(nest_in(tile.inner, (after,)), f"{after.stage}:")
+
+    def change(node: Node) -> Node:
+        if node is block:
+            return replace(block, buffer=buffer.name, index=tile.index)
+        if isinstance(node, Loop) and node.name == tile.loop.name:
+            return replace(node, body=(*node.body, *loops))
+        return node
+
+    return replace(nest, buffers=(*nest.buffers, buffer), body=rewrite(nest.body, change))
