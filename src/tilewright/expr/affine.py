@@ -84,7 +84,10 @@ class Affine:
         for name, coefficient in self.terms:
             first, last = ranges(name)
             a, b = coefficient * first, coefficient * last
-            low, high = low + min(a, b), high + max(a, b)
+            if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
+                low, high = low + np.minimum(a, b), high + np.maximum(a, b)
+            else:
+                low, high = low + min(a, b), high + max(a, b)
         return low, high
 
     def __add__(self, other: AffineLike) -> Affine:

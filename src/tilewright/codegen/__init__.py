@@ -1,0 +1,1 @@
+"""From loop nests to object code: one package a family of machines."""

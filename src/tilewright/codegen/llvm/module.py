@@ -1,0 +1,189 @@
+"""A nest as one LLVM module: an entry function, a function for each top loop, a timing loop.
+
+The entry is `void name(ptr arguments, i32 threads)`, where `arguments` points to the addresses of
+the nest's parameters. Parallel loops are shared out through `GOMP_parallel`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tilewright import dtypes
+from tilewright.codegen.llvm.control import Control
+from tilewright.codegen.llvm.promote import promote
+from tilewright.errors import CompileError
+from tilewright.expr.scalar import loads
+from tilewright.loops.nodes import Buffer, Loop, Nest, Node, product, walk
+from tilewright.loops.tidy import tidy
+from tilewright.target import Target
+
+MAX_STACK = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Module:
+    """LLVM text, the parameters that its entry function reads in order, what it calls."""
+
+    text: str
+    name: str
+    parameters: tuple[Buffer, ...]
+    calls: tuple[str, ...]
+
+
+def module(nest: Nest, target: Target, name: str = "kernel") -> Module:
+    """Generate code for a nest; raise CompileError if it cannot be compiled."""
+    nest = tidy(nest)
+    used = {b.buffer for _, b in walk(nest.body)}
+    used |= {x.buffer for _, b in walk(nest.body) for x in loads(b.value)}
+    parameters = tuple(b for b in nest.parameters if b.name in used)
+    promoted = promote(nest)
+    functions: list[str] = []
+    calls: list[str] = []
+    declared: set[str] = set()
+    for i, node in enumerate(nest.body):
+        text, call = _region(nest, node, target, f"{name}.{i}", parameters, promoted, declared)
+        functions.append(text)
+        calls.append(call)
+    shared = any("GOMP_parallel" in call for call in calls)
+    entry = _entry(name, calls, parameters)
+    externals = ["declare void @GOMP_parallel(ptr, ptr, i32, i32)",
+                 "declare i32 @omp_get_thread_num()",
+                 "declare i32 @omp_get_num_threads()"] if shared else []  # fmt: skip
+    text = "\n".join(
+        [f'target triple = "{target.triple}"', *functions, entry, _repeat(name)]
+        + sorted(declared)
+        + externals
+        + ['attributes #0 = { nounwind "prefer-vector-width"="%d" }' % (target.vector_bytes * 8)]
+    )
+    symbols = ("GOMP_parallel", "omp_get_thread_num", "omp_get_num_threads") if shared else ()
+    return Module(text, name, parameters, symbols)
+
+
+def _region(
+    nest: Nest,
+    node: Node,
+    target: Target,
+    name: str,
+    parameters: tuple[Buffer, ...],
+    promoted: set[str],
+    declared: set[str],
+) -> tuple[str, str]:
+    """Return the function of one top node, and the text that calls it."""
+    lanes = {dtype: target.lanes(dtypes.nbytes(dtype)) for dtype in dtypes.LLVM}
+    emitter = Control(nest.by_name, promoted, lanes)
+    emitter.pointers = {b.name: f"%p{i}" for i, b in enumerate(parameters)}
+    stack = _stack(nest, node, promoted, emitter)
+    shares = isinstance(node, Loop) and node.kind == "parallel" and node.extent >= 1
+    if shares:
+        assert isinstance(node, Loop)
+        emitter.parallel(node)
+    else:
+        emitter.nodes((node,))
+    declared |= emitter.declared
+    pointers = ", ".join(f"ptr noalias %p{i}" for i in range(len(parameters)))
+    head = f"i64 %lo, i64 %hi, {pointers}" if shares else pointers
+    lines = [f"define internal void @{name}({head}) #0 {{", "entry:", *stack, emitter.text()]
+    text = "\n".join([*lines, "  ret void", "}"])
+    passed = ", ".join(f"ptr %p{i}" for i in range(len(parameters)))
+    if not shares:
+        return text, f"  call void @{name}({passed})"
+    assert isinstance(node, Loop)
+    count = emitter.tasks(node)
+    return f"{text}\n{_fork(name, count, len(parameters))}", _share(name, count, passed)
+
+
+def _stack(nest: Nest, node: Node, promoted: set[str], emitter: Control) -> list[str]:
+    """Put local buffers that need memory on the stack of the function that uses them."""
+    inside = {b.buffer for _, b in walk((node,))}
+    lines: list[str] = []
+    total = 0
+    for buffer in nest.buffers:
+        if buffer.scope not in ("local", "register") or buffer.name in promoted:
+            continue
+        if buffer.name in inside:
+            size = int(product(buffer.shape)) * dtypes.nbytes(buffer.dtype)
+            total += size
+            pointer = f"%s{len(lines)}"
+            emitter.pointers[buffer.name] = pointer
+            lines.append(f"  {pointer} = alloca [{size} x i8], align 64")
+    if total > MAX_STACK:
+        raise CompileError(
+            f"local buffers of {nest.name} take {total} bytes, but a thread's stack holds "
+            f"{MAX_STACK}: keep smaller tiles, or compute the stage outside of the loops."
+        )
+    return lines
+
+
+def _fork(name: str, count: int, parameters: int) -> str:
+    """What each thread runs: its share of the tasks, contiguous and even."""
+    lines = [
+        f"define internal void @{name}.share(ptr %arguments) #0 {{",
+        "  %thread32 = call i32 @omp_get_thread_num()",
+        "  %threads32 = call i32 @omp_get_num_threads()",
+        "  %thread = zext i32 %thread32 to i64",
+        "  %threads = zext i32 %threads32 to i64",
+        f"  %first = mul i64 %thread, {count}",
+        "  %lo = udiv i64 %first, %threads",
+        f"  %second = add i64 %first, {count}",
+        "  %hi = udiv i64 %second, %threads",
+        *_unpack(parameters),
+    ]
+    passed = ", ".join(f"ptr %p{i}" for i in range(parameters))
+    return "\n".join([*lines, f"  call void @{name}(i64 %lo, i64 %hi, {passed})", "  ret void", "}"])
+
+
+def _share(name: str, count: int, passed: str) -> str:
+    label = name.replace(".", "_")
+    return "\n".join(
+        [
+            f"  br i1 %alone, label %{label}_alone, label %{label}_shared",
+            f"{label}_shared:",
+            f"  call void @GOMP_parallel(ptr @{name}.share, ptr %arguments, i32 %threads, i32 0)",
+            f"  br label %{label}_done",
+            f"{label}_alone:",
+            f"  call void @{name}(i64 0, i64 {count}, {passed})",
+            f"  br label %{label}_done",
+            f"{label}_done:",
+        ]
+    )
+
+
+def _unpack(parameters: int) -> list[str]:
+    lines: list[str] = []
+    for i in range(parameters):
+        lines.append(f"  %a{i} = getelementptr ptr, ptr %arguments, i64 {i}")
+        lines.append(f"  %p{i} = load ptr, ptr %a{i}")
+    return lines
+
+
+def _entry(name: str, calls: list[str], parameters: tuple[Buffer, ...]) -> str:
+    return "\n".join(
+        [
+            f"define void @{name}(ptr %arguments, i32 %threads) #0 {{",
+            *_unpack(len(parameters)),
+            "  %alone = icmp sle i32 %threads, 1",
+            *calls,
+            "  ret void",
+            "}",
+        ]
+    )
+
+
+def _repeat(name: str) -> str:
+    """A loop that calls the entry `count` times, so that timing it costs no Python."""
+    return "\n".join(
+        [
+            f"define void @{name}.repeat(ptr %arguments, i32 %threads, i64 %count) #0 {{",
+            "entry:",
+            "  br label %again",
+            "again:",
+            "  %i = phi i64 [ 0, %entry ], [ %next, %again ]",
+            f"  call void @{name}(ptr %arguments, i32 %threads)",
+            "  %next = add i64 %i, 1",
+            "  %more = icmp ult i64 %next, %count",
+            "  br i1 %more, label %again, label %done",
+            "done:",
+            "  ret void",
+            "}",
+        ]
+    )

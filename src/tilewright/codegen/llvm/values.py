@@ -1,0 +1,346 @@
+"""Scalar expressions as LLVM values, one element or one vector register at a time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tilewright import dtypes
+from tilewright.codegen.llvm.builder import Builder, Value, constant, llvm_type, suffix
+from tilewright.errors import CompileError
+from tilewright.expr.affine import Affine
+from tilewright.expr.scalar import (
+    Binary,
+    Cast,
+    Const,
+    Index,
+    Load,
+    Scalar,
+    Select,
+    Unary,
+    Within,
+)
+from tilewright.loops.nodes import Buffer, offset
+
+_FLOAT = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv"}
+_INTEGER = {"add": "add", "sub": "sub", "mul": "mul"}
+_COMPARE = {"lt": ("olt", "slt"), "le": ("ole", "sle"), "eq": ("oeq", "eq"), "ne": ("une", "ne")}
+_INTRINSIC = {
+    "abs": "fabs", "exp": "exp", "log": "log", "sqrt": "sqrt", "tanh": "tanh", "floor": "floor",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Vector:
+    """The vector loop being emitted: lanes `base` to `base + active` in registers of `width`."""
+
+    loop: str
+    base: int
+    width: int
+    active: int
+
+
+class Values(Builder):
+    """Emits expressions; `vector` is the vector loop that is open, `registers` live tiles."""
+
+    def __init__(self, buffers: dict[str, Buffer], promoted: set[str]) -> None:
+        super().__init__()
+        self.buffers = buffers
+        self.promoted = promoted
+        self.registers: dict[tuple[str, int], Value] = {}
+        self.vector: Vector | None = None
+
+    # conditions --------------------------------------------------------------------------------
+
+    def decide(self, condition: Within) -> bool | None:
+        """Return whether a condition always or never holds here, or None if that varies."""
+        low, high = condition.index.bounds(self._range)
+        if condition.low <= low and high < condition.high:
+            return True
+        if high < condition.low or low >= condition.high:
+            return False
+        return None
+
+    def _range(self, variable: str) -> tuple[int, int]:
+        if self.vector and variable == self.vector.loop:
+            return self.vector.base, self.vector.base + self.vector.active - 1
+        known = self.range_of(variable)
+        assert known is not None, f"{variable} is not bound"
+        return known
+
+    def varies(self, condition: Within) -> bool:
+        """Whether a condition differs between the lanes of the open vector."""
+        return self.vector is not None and self.vector.loop in condition.index.variables
+
+    def test(self, condition: Within) -> str:
+        """Return a condition on loop variables as an i1."""
+        at = self.integer(condition.index)
+        parts: list[str] = []
+        if condition.low > -(1 << 40):
+            parts.append(self.emit(f"icmp sge i64 {at}, {condition.low}"))
+        if condition.high < 1 << 40:
+            parts.append(self.emit(f"icmp slt i64 {at}, {condition.high}"))
+        if not parts:
+            return "true"
+        return parts[0] if len(parts) == 1 else self.emit(f"and i1 {parts[0]}, {parts[1]}")
+
+    # loads and stores --------------------------------------------------------------------------
+
+    def flat(self, buffer: Buffer, index: tuple[Affine, ...]) -> tuple[Affine, int, int]:
+        """Return the offset without the vector loop, that loop's step, and the first lane's part."""
+        whole = offset(buffer.shape, index)
+        if self.vector is None:
+            return whole, 0, 0
+        step = int(whole.coefficient(self.vector.loop))
+        rest = tuple((n, c) for n, c in whole.terms if n != self.vector.loop)
+        return Affine(whole.constant, rest), step, step * self.vector.base
+
+    def load(self, name: str, index: tuple[Affine, ...]) -> Value:
+        buffer = self.buffers[name]
+        at, step, extra = self.flat(buffer, index)
+        if name in self.promoted:
+            fixed, dynamic = self.resolve(at)
+            slot = (name, fixed + extra)
+            if dynamic or slot not in self.registers:
+                raise CompileError(f"{name} is read before it is written: {slot}")
+            return self.registers[slot]
+        pointer, byte = self.address(buffer, at, extra)
+        vector = self.vector
+        width, active = (vector.width, vector.active) if vector and step else (1, 1)
+        key = (pointer, byte, step, width, active, name)
+        if key not in self.shared:
+            self.shared[key] = self._load(buffer, pointer, byte, step, width, active)
+        return self.shared[key]
+
+    def _load(
+        self, buffer: Buffer, pointer: str, byte: int, step: int, width: int, active: int
+    ) -> Value:
+        size = dtypes.nbytes(buffer.dtype)
+        stored = "int8" if buffer.dtype == "bool" else buffer.dtype
+        kind = llvm_type(stored, width)
+        if width == 1 or (step == 1 and active == width):
+            name = self.emit(f"load {kind}, ptr {self.at(pointer, byte)}, align {size}")
+        elif step == 1:
+            name = self._masked_load(kind, suffix(stored, width), pointer, byte, size, width, active)
+        else:
+            name = "poison"
+            element = llvm_type(stored, 1)
+            for lane in range(active):
+                place = self.at(pointer, byte + lane * step * size)
+                one = self.emit(f"load {element}, ptr {place}, align {size}")
+                name = self.emit(f"insertelement {kind} {name}, {element} {one}, i64 {lane}")
+        if buffer.dtype == "bool":
+            name = self.emit(f"trunc {kind} {name} to {llvm_type('bool', width)}")
+        return Value(name, buffer.dtype, width)
+
+    def _masked_load(
+        self, kind: str, mangled: str, pointer: str, byte: int, size: int, width: int, active: int
+    ) -> str:
+        name = f"llvm.masked.load.{mangled}.p0"
+        self.intrinsic(name, kind, f"ptr, i32, <{width} x i1>, {kind}")
+        place, lanes = self.at(pointer, byte), mask(width, active)
+        return self.emit(
+            f"call {kind} @{name}(ptr {place}, i32 {size}, {lanes}, {kind} zeroinitializer)"
+        )
+
+    def store(self, name: str, index: tuple[Affine, ...], value: Value) -> None:
+        buffer = self.buffers[name]
+        at, step, extra = self.flat(buffer, index)
+        if name in self.promoted:
+            fixed, _ = self.resolve(at)
+            width = self.vector.width if self.vector and step else 1
+            self.registers[name, fixed + extra] = self.spread(value, width)
+            return
+        pointer, byte = self.address(buffer, at, extra)
+        vector = self.vector
+        if vector and step == 0:
+            raise CompileError(f"every lane of {vector.loop} stores to the same {name}")
+        width, active = (vector.width, vector.active) if vector else (1, 1)
+        value = self.spread(value, width)
+        size = dtypes.nbytes(buffer.dtype)
+        if buffer.dtype == "bool":
+            wide = self.emit(f"zext {value.type} {value.name} to {llvm_type('int8', width)}")
+            value = Value(wide, "int8", width)
+        if width == 1 or (step == 1 and active == width):
+            place = self.at(pointer, byte)
+            self.out.append(f"  store {value.type} {value.name}, ptr {place}, align {size}")
+        elif step == 1:
+            intrinsic = f"llvm.masked.store.{suffix(value.dtype, width)}.p0"
+            self.intrinsic(intrinsic, "void", f"{value.type}, ptr, i32, <{width} x i1>")
+            place, lanes = self.at(pointer, byte), mask(width, active)
+            self.out.append(
+                f"  call void @{intrinsic}({value.type} {value.name}, ptr {place}, "
+                f"i32 {size}, {lanes})"
+            )
+        else:
+            element = llvm_type(value.dtype, 1)
+            for lane in range(active):
+                one = self.emit(f"extractelement {value.type} {value.name}, i64 {lane}")
+                place = self.at(pointer, byte + lane * step * size)
+                self.out.append(f"  store {element} {one}, ptr {place}, align {size}")
+        self.shared = {k: v for k, v in self.shared.items() if k[-1] != name}
+
+    # expressions -------------------------------------------------------------------------------
+
+    def spread(self, value: Value, width: int) -> Value:
+        """Return a value in `width` lanes; a scalar is repeated."""
+        if value.width == width:
+            return value
+        assert value.width == 1, f"cannot narrow {value.width} lanes to {width}"
+        if value.name[0] != "%":
+            return Value(f"splat ({value.type} {value.name})", value.dtype, width)
+        key = ("spread", value.name, width, "")
+        if key not in self.shared:
+            kind = llvm_type(value.dtype, width)
+            one = self.emit(f"insertelement {kind} poison, {value.type} {value.name}, i64 0")
+            name = self.emit(
+                f"shufflevector {kind} {one}, {kind} poison, <{width} x i32> zeroinitializer"
+            )
+            self.shared[key] = Value(name, value.dtype, width)
+        return self.shared[key]
+
+    def level(self, *values: Value) -> tuple[list[Value], int]:
+        width = max(v.width for v in values)
+        return [self.spread(v, width) for v in values], width
+
+    def evaluate(self, value: Scalar) -> Value:
+        match value:
+            case Const(value=number, dtype=dtype):
+                return Value(constant(number, dtype), dtype, 1)
+            case Load(buffer=buffer, index=index):
+                return self.load(buffer, index)
+            case Index(index=index):
+                return self._index(index)
+            case Within() as within:
+                known = self.decide(within)
+                name = self.test(within) if known is None else constant(known, "bool")
+                return Value(name, "bool", 1)
+            case Select(condition=condition, yes=yes, no=no):
+                return self._select(condition, yes, no)
+            case Cast(value=inner, dtype=dtype):
+                return self._cast(self.evaluate(inner), dtype)
+            case Unary(op=op, value=inner):
+                return self._unary(op, self.evaluate(inner))
+            case Binary(op=op, left=left, right=right):
+                return self.apply(op, self.evaluate(left), self.evaluate(right))
+            case _:
+                raise CompileError(f"no code for {type(value).__name__}")
+
+    def _index(self, index: Affine) -> Value:
+        vector = self.vector
+        step = int(index.coefficient(vector.loop)) if vector else 0
+        if vector is None or step == 0:
+            return Value(self.integer(index), "int64", 1)
+        rest = Affine(index.constant, tuple((n, c) for n, c in index.terms if n != vector.loop))
+        start = self.spread(Value(self.integer(rest), "int64", 1), vector.width)
+        lanes = ", ".join(f"i64 {step * (vector.base + i)}" for i in range(vector.width))
+        name = self.emit(f"add {start.type} {start.name}, <{lanes}>")
+        return Value(name, "int64", vector.width)
+
+    def _select(self, condition: Scalar, yes: Scalar, no: Scalar) -> Value:
+        test = self.evaluate(condition)
+        if test.name in ("true", "false"):
+            return self.evaluate(yes if test.name == "true" else no)
+        if test.width == 1 and _only_indices(condition):
+            return self._branch(test, yes, no)
+        (c, a, b), width = self.level(test, self.evaluate(yes), self.evaluate(no))
+        name = self.emit(f"select {c.type} {c.name}, {a.type} {a.name}, {b.type} {b.name}")
+        return Value(name, a.dtype, width)
+
+    def _branch(self, test: Value, yes: Scalar, no: Scalar) -> Value:
+        """Evaluate only the chosen side: the other may lie outside of its tensor."""
+        labels = [self.fresh_label(kind) for kind in ("yes", "no", "join")]
+        self.out.append(f"  br i1 {test.name}, label %{labels[0]}, label %{labels[1]}")
+        width = self.vector.width if self.vector else 1
+        sides: list[tuple[Value, str]] = []
+        for label, side in zip(labels, (yes, no), strict=False):
+            self.start(label)
+            value = self.spread(self.evaluate(side), width)
+            sides.append((value, self.label))
+            self.out.append(f"  br label %{labels[2]}")
+        self.start(labels[2])
+        (a, first), (b, second) = sides
+        name = self.emit(f"phi {a.type} [ {a.name}, %{first} ], [ {b.name}, %{second} ]")
+        return Value(name, a.dtype, width)
+
+    def apply(self, op: str, left: Value, right: Value) -> Value:
+        (a, b), width = self.level(left, right)
+        floats = dtypes.is_float(a.dtype)
+        pair = f"{a.type} {a.name}, {b.name}"
+        if op in _COMPARE:
+            name, kind = _COMPARE[op][0 if floats else 1], "fcmp" if floats else "icmp"
+            unsigned = name.replace("s", "u") if a.dtype in ("uint8", "bool") else name
+            return Value(self.emit(f"{kind} {unsigned} {pair}"), "bool", width)
+        if op in ("and", "or"):
+            return Value(self.emit(f"{op} {pair}"), "bool", width)
+        if op in ("max", "min"):
+            order = "g" if op == "max" else "l"
+            signed = "u" if a.dtype == "uint8" else "s"
+            kind = f"fcmp nsz u{order}t" if floats else f"icmp {signed}{order}t"
+            chosen = self.emit(f"{kind} {pair}")
+            test = llvm_type("bool", width)
+            flag = "nsz " if floats else ""
+            name = self.emit(
+                f"select {flag}{test} {chosen}, {a.type} {a.name}, {b.type} {b.name}"
+            )
+            return Value(name, a.dtype, width)
+        if floats:
+            return Value(self.emit(f"{_FLOAT[op]} {pair}"), a.dtype, width)
+        word = _INTEGER.get(op) or ("udiv" if a.dtype == "uint8" else "sdiv")
+        return Value(self.emit(f"{word} {pair}"), a.dtype, width)
+
+    def multiply_add(self, left: Value, right: Value, total: Value) -> Value:
+        (a, b, c), width = self.level(left, right, total)
+        name = f"llvm.fma.{suffix(a.dtype, width)}"
+        self.intrinsic(name, a.type, ", ".join([a.type] * 3))
+        arguments = ", ".join(f"{v.type} {v.name}" for v in (a, b, c))
+        return Value(self.emit(f"call {a.type} @{name}({arguments})"), a.dtype, width)
+
+    def _unary(self, op: str, value: Value) -> Value:
+        if op == "neg":
+            word = "fneg" if dtypes.is_float(value.dtype) else f"sub {value.type} 0,"
+            text = f"{word} {value.type} {value.name}" if word == "fneg" else f"{word} {value.name}"
+            return Value(self.emit(text), value.dtype, value.width)
+        if op == "sigmoid":
+            one = Value(constant(1.0, value.dtype), value.dtype, 1)
+            down = self._unary("exp", self._unary("neg", value))
+            return self.apply("div", one, self.apply("add", down, one))
+        if op not in _INTRINSIC or not dtypes.is_float(value.dtype):
+            raise CompileError(f"no code for {op} of {value.dtype} yet")
+        name = f"llvm.{_INTRINSIC[op]}.{suffix(value.dtype, value.width)}"
+        self.intrinsic(name, value.type, value.type)
+        return Value(
+            self.emit(f"call {value.type} @{name}({value.type} {value.name})"),
+            value.dtype,
+            value.width,
+        )
+
+    def _cast(self, value: Value, dtype: str) -> Value:
+        if value.dtype == dtype:
+            return value
+        before, after = dtypes.is_float(value.dtype), dtypes.is_float(dtype)
+        unsigned = value.dtype in ("uint8", "bool")
+        grows = dtypes.nbytes(dtype) > dtypes.nbytes(value.dtype) or value.dtype == "bool"
+        if before and after:
+            word = "fpext" if grows else "fptrunc"
+        elif before:
+            word = "fptoui" if dtype == "uint8" else "fptosi"
+        elif after:
+            word = "uitofp" if unsigned else "sitofp"
+        elif dtypes.nbytes(dtype) == dtypes.nbytes(value.dtype) and value.dtype != "bool":
+            return Value(value.name, dtype, value.width)
+        else:
+            word = ("zext" if unsigned else "sext") if grows else "trunc"
+        kind = llvm_type(dtype, value.width)
+        return Value(self.emit(f"{word} {value.type} {value.name} to {kind}"), dtype, value.width)
+
+
+def mask(width: int, active: int) -> str:
+    bits = ", ".join(f"i1 {'true' if i < active else 'false'}" for i in range(width))
+    return f"<{width} x i1> <{bits}>"
+
+
+def _only_indices(condition: Scalar) -> bool:
+    """Whether a condition depends on loop variables alone."""
+    if isinstance(condition, Binary) and condition.op in ("and", "or"):
+        return _only_indices(condition.left) and _only_indices(condition.right)
+    return isinstance(condition, Within)

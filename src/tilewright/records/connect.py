@@ -1,0 +1,145 @@
+"""Open a records database: create it, recognise it, refuse it with a way out."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import URL, Engine, create_engine, event, insert, inspect, make_url, select
+from sqlalchemy.exc import ArgumentError, IntegrityError, NoSuchModuleError, SQLAlchemyError
+
+from tilewright.errors import RecordsError
+from tilewright.records import schema
+
+# How long a writer waits for another process's transaction before it gives up.
+_BUSY_MILLISECONDS = 60_000
+
+
+def connect(where: str | Path, *, create: bool) -> Engine:
+    """Return an engine for the database at a path or URL whose schema is ours and current."""
+    url = _url(where)
+    if url.get_backend_name() == "sqlite":
+        _check_file(url, create=create)
+    with explained(url, "open"):
+        try:
+            engine = create_engine(url)
+        except ImportError as error:
+            raise RecordsError(
+                f"cannot open {url}: the driver {error.name!r} is not installed; install it, or "
+                "give the path of an SQLite file."
+            ) from error
+        if engine.dialect.name == "sqlite":
+            event.listen(engine, "connect", _configure)
+        try:
+            _recognise(engine)
+        except BaseException:
+            engine.dispose()
+            raise
+    return engine
+
+
+@contextmanager
+def explained(url: URL, doing: str) -> Generator[None]:
+    """Turn a database's own errors into a `RecordsError` that says what to do."""
+    try:
+        yield
+    except SQLAlchemyError as error:
+        reason = str(getattr(error, "orig", None) or error).strip()
+        shown = url.database if url.get_backend_name() == "sqlite" else url
+        raise RecordsError(f"cannot {doing} {shown}: {reason}; {_remedy(reason)}") from error
+
+
+def _remedy(reason: str) -> str:
+    known = {
+        "not a database": "give the path of a database that tilewright wrote, or of a new file.",
+        "unable to open": "check that its directory can be written, or give another path.",
+        "readonly": "make the file and its directory writable, or copy the database elsewhere.",
+        "disk is full": "free some space and repeat; every trial committed before is safe.",
+        "locked": "another process holds it; wait for that to end, or give another path.",
+        "malformed": "the file is damaged; restore a copy, or start with a new file.",
+        "serializable": "a trial's config and steps must be plain JSON values.",
+    }
+    for sign, remedy in known.items():
+        if sign in reason:
+            return remedy
+    return "check the path or URL, and that the database accepts connections."
+
+
+def _url(where: str | Path) -> URL:
+    if isinstance(where, Path) or "://" not in where:
+        return URL.create("sqlite", database=str(where))
+    try:
+        url = make_url(where)
+        url.get_dialect()
+    except (ArgumentError, NoSuchModuleError) as error:
+        raise RecordsError(
+            f"cannot open {where!r}: it is no database URL that SQLAlchemy knows; "
+            "give the path of an SQLite file, or a URL such as postgresql://host/name."
+        ) from error
+    except ImportError:
+        return make_url(where)  # a known kind of database without its driver: said by connect()
+    return url
+
+
+def _check_file(url: URL, *, create: bool) -> None:
+    if url.database in (None, "", ":memory:"):
+        return
+    path = Path(url.database)
+    if path.is_dir():
+        raise RecordsError(f"cannot open {path}: it is a directory; give the path of a file in it.")
+    if not path.exists() and not create:
+        raise RecordsError(
+            f"cannot open {path}: there is no such file; tune something into it first, or give "
+            "the path of an existing database."
+        )
+    if not path.parent.is_dir():
+        raise RecordsError(
+            f"cannot create {path}: {path.parent} is no directory; create it, or give another path."
+        )
+
+
+def _configure(connection: Any, _record: Any) -> None:
+    """Set up an SQLite connection: nothing committed is lost, and processes wait for each other."""
+    cursor = connection.cursor()
+    cursor.execute(f"PRAGMA busy_timeout = {_BUSY_MILLISECONDS}")
+    cursor.execute("PRAGMA journal_mode = WAL")
+    cursor.execute("PRAGMA synchronous = FULL")
+    cursor.execute("PRAGMA foreign_keys = ON")
+    cursor.close()
+
+
+def _recognise(engine: Engine) -> None:
+    """Check that the schema is ours; write it if the database is empty."""
+    found = set(inspect(engine).get_table_names())
+    if not found:
+        _create(engine)
+    elif not found.issuperset(schema.tables.tables):
+        raise RecordsError(
+            f"cannot use {engine.url.database} for records: it is a database of something else "
+            f"(tables: {', '.join(sorted(found))}); give the path of a new file."
+        )
+    with engine.connect() as connection:
+        version = connection.scalar(
+            select(schema.meta.c.value).where(schema.meta.c.key == "schema version")
+        )
+    if version != str(schema.VERSION):
+        raise RecordsError(
+            f"cannot use {engine.url.database}: its schema version is {version or 'missing'}, "
+            f"this tilewright reads version {schema.VERSION}; export it to JSON lines with the "
+            "tilewright that wrote it and import those into a new file, or tune into a new file."
+        )
+
+
+def _create(engine: Engine) -> None:
+    """Create the tables, unless another process is doing just that."""
+    version = {"key": "schema version", "value": str(schema.VERSION)}
+    try:
+        with engine.begin() as connection:
+            if engine.dialect.name == "sqlite":
+                connection.exec_driver_sql("BEGIN IMMEDIATE")
+            schema.tables.create_all(connection)
+            connection.execute(insert(schema.meta), version)
+    except IntegrityError:
+        return

@@ -1,0 +1,39 @@
+"""What is known of a task on a target, in one line."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class FailureClass:
+    """How many candidates failed alike, and the message of the first."""
+
+    stage: str
+    reason: str
+    count: int
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class TaskSummary:
+    """A task's trials counted; `flops` are those of one execution, 0 if unknown."""
+
+    name: str
+    key: str
+    target: str
+    flops: float
+    trials: int
+    failures: tuple[FailureClass, ...]
+    best_seconds: float | None
+
+    @property
+    def failed(self) -> int:
+        return sum(failure.count for failure in self.failures)
+
+    @property
+    def gflops(self) -> float | None:
+        """The best trial's speed in 10^9 floating point operations a second."""
+        if self.best_seconds is None or not self.flops:
+            return None
+        return self.flops / self.best_seconds / 1e9

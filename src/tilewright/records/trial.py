@@ -1,0 +1,83 @@
+"""One candidate, tried once: what was run and what came of it."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, Literal, TypeAlias
+
+Stage: TypeAlias = Literal["build", "run", "verify"]
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """A candidate that ran and gave the right answer.
+
+    `seconds` holds every repeat, in the order in which they were taken; `error` is the greatest
+    difference from the reference, in the units of the verification.
+    """
+
+    seconds: tuple[float, ...]
+    error: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not self.seconds:
+            raise ValueError("a measurement needs at least one repeat, but seconds is empty.")
+        if not all(math.isfinite(second) and second > 0 for second in self.seconds):
+            raise ValueError(f"times must be finite and above zero, but seconds is {self.seconds}.")
+
+    @property
+    def median(self) -> float:
+        """The middle of the repeats in seconds: the time that a candidate is judged by."""
+        return statistics.median(self.seconds)
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """A candidate that did not build, did not run to its end, or gave a wrong answer.
+
+    `reason` is a class to count by, one word ("timeout", "crash", "wrong", "error", "slow");
+    `message` is for a person: its first line says what happened.
+    """
+
+    stage: Stage
+    reason: str
+    message: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.stage} {self.reason}: {self.message}"
+
+
+Outcome: TypeAlias = Measured | Failed
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """A candidate of a task on a target, and its outcome.
+
+    `config` (knob values) and `steps` (the schedule, enough to rebuild the kernel without its
+    template) are plain JSON values; `task` and `target` are the keys of what was tuned and where.
+    """
+
+    task: str
+    target: str
+    config: Mapping[str, Any]
+    steps: Sequence[Mapping[str, Any]]
+    outcome: Outcome
+    created: datetime = field(default_factory=_now)
+
+    def __post_init__(self) -> None:
+        if self.created.tzinfo is None:
+            raise ValueError(f"created must carry a time zone, but is {self.created.isoformat()}.")
+
+    @property
+    def seconds(self) -> float | None:
+        """The median of the repeats, or None if the candidate failed."""
+        return self.outcome.median if isinstance(self.outcome, Measured) else None

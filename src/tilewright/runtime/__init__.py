@@ -1,0 +1,1 @@
+"""From object code to something that can be called: loading, buffers, threads, kernels."""

@@ -1,0 +1,132 @@
+"""A compiled expression, callable on arrays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tilewright.codegen.llvm.compile import assembly
+from tilewright.errors import ArgumentError
+from tilewright.loops.interpret import packed
+from tilewright.loops.nodes import Buffer, Nest
+from tilewright.runtime.artifact import Artifact
+from tilewright.runtime.load import Loader, pointers
+from tilewright.runtime.memory import aligned, empty
+from tilewright.schedule.schedule import Schedule
+
+_LOADER = Loader()
+
+
+class Kernel:
+    """Machine code for one expression.
+
+    Call it with one array for each input, in the order of `inputs` (NumPy, or anything with
+    `__dlpack__`); it returns a new array, or fills `out`. Constants that were packed are packed
+    again only when another array is given. `schedule`, `loops`, `llvm` and `asm` show how it works.
+    """
+
+    def __init__(self, schedule: Schedule, artifact: Artifact, threads: int = 1) -> None:
+        self.schedule = schedule
+        self.threads = threads
+        self._artifact = artifact
+        self._loaded = _LOADER.load(artifact)
+        self._scratch = {
+            b.name: empty([int(n) for n in b.shape], b.dtype)
+            for b in artifact.parameters
+            if b.scope == "workspace"
+        }
+        self._packed: dict[str, tuple[Any, np.ndarray[Any, Any]]] = {}
+
+    @property
+    def inputs(self) -> tuple[Buffer, ...]:
+        """The arguments: name, shape and dtype of each."""
+        return self._artifact.arguments
+
+    @property
+    def output(self) -> Buffer:
+        return next(b for b in self.loops.buffers if b.scope == "output")
+
+    @property
+    def loops(self) -> Nest:
+        return self.schedule.loops
+
+    @property
+    def llvm(self) -> str:
+        """The generated LLVM text."""
+        return self._artifact.text
+
+    @property
+    def asm(self) -> str:
+        """The machine code, disassembled."""
+        return assembly(self._artifact.text, self._artifact.target)
+
+    def __call__(
+        self, *arrays: Any, out: np.ndarray[Any, Any] | None = None, threads: int | None = None
+    ) -> np.ndarray[Any, Any]:
+        """Run the kernel; raise ArgumentError, naming what was wanted and given, if arrays do not fit."""
+        if len(arrays) != len(self.inputs):
+            wanted = ", ".join(map(describe, self.inputs))
+            raise ArgumentError(
+                f"{self.loops.name} takes {len(self.inputs)} arrays ({wanted}), given {len(arrays)}."
+            )
+        given = {
+            b.name: check(b, a) for b, a in zip(self.inputs, arrays, strict=True)
+        }
+        result = self._result(out)
+        addresses: list[int] = []
+        for buffer in self._artifact.parameters:
+            addresses.append(self._place(buffer, given, result).ctypes.data)
+        self._loaded.run(pointers(addresses), threads or self.threads)
+        return result
+
+    def _result(self, out: np.ndarray[Any, Any] | None) -> np.ndarray[Any, Any]:
+        buffer = self.output
+        shape = tuple(int(n) for n in buffer.shape)
+        if out is None:
+            return empty(shape, buffer.dtype)
+        if out.shape != shape or out.dtype != buffer.dtype or not out.flags.c_contiguous:
+            raise ArgumentError(
+                f"out must be a contiguous {describe(buffer)}, given {out.dtype} {out.shape}."
+            )
+        return out
+
+    def _place(
+        self, buffer: Buffer, given: dict[str, np.ndarray[Any, Any]], result: np.ndarray[Any, Any]
+    ) -> np.ndarray[Any, Any]:
+        if buffer.scope == "output":
+            return result
+        if buffer.scope == "workspace":
+            return self._scratch[buffer.name]
+        if buffer.source is None:
+            return given[buffer.name]
+        source = given[buffer.source]
+        held = self._packed.get(buffer.name)
+        if held is None or held[0] is not source:
+            held = (source, aligned(packed(buffer, source)))
+            self._packed[buffer.name] = held
+        return held[1]
+
+
+def describe(buffer: Buffer) -> str:
+    shape = " x ".join(str(n) for n in buffer.shape) or "scalar"
+    return f"{buffer.name}: {buffer.dtype} {shape}"
+
+
+def check(buffer: Buffer, array: Any) -> np.ndarray[Any, Any]:
+    """Return an argument as a contiguous NumPy array, without a copy where possible."""
+    if not isinstance(array, np.ndarray):
+        if not hasattr(array, "__dlpack__"):
+            raise ArgumentError(
+                f"{describe(buffer)} wants an array, given {type(array).__name__}; "
+                "pass a NumPy array, or anything with __dlpack__."
+            )
+        array = np.from_dlpack(array)
+    if array.shape != tuple(buffer.shape):
+        raise ArgumentError(f"{describe(buffer)} wanted, given shape {array.shape}.")
+    if array.dtype != buffer.dtype:
+        raise ArgumentError(
+            f"{describe(buffer)} wanted, given {array.dtype}; "
+            f"convert it with array.astype({buffer.dtype!r})."
+        )
+    return np.ascontiguousarray(array)
