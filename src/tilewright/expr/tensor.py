@@ -163,7 +163,7 @@ class Tensor:
             points = 1
             for axis in (*t.stage.axes, *t.stage.reduce_axes):
                 points *= axis.extent
-            total += points * max(_operations(t.stage.value), 0)
+            total += points * _operations(t.stage.value)
         return total
 
 

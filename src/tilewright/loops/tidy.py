@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from tilewright.expr.affine import Affine
 from tilewright.expr.scalar import (
     Binary,
     Const,
@@ -17,11 +18,13 @@ from tilewright.expr.scalar import (
 )
 from tilewright.loops.interpret import neutral
 from tilewright.loops.nodes import Block, Buffer, Loop, Nest, Node, nest_in, rewrite
+from tilewright.loops.substitute import in_nodes
 
 
 def tidy(nest: Nest) -> Nest:
     """Return the nest that code is generated from."""
     nest = guard_reductions(nest)
+    nest = drop_unit_loops(nest)
     nest = start_reductions(nest)
     return drop_dead_buffers(nest)
 
@@ -56,6 +59,17 @@ def _strip(value: Scalar) -> tuple[Scalar, tuple[Within, ...]]:
             return replace(value, left=left, right=right), (*first, *second)
         case _:
             return value, ()
+
+
+def drop_unit_loops(nest: Nest) -> Nest:
+    """Remove loops that run once: their variable is zero. What remains is decided more easily."""
+
+    def change(node: Node) -> Node | tuple[Node, ...]:
+        if not isinstance(node, Loop) or node.extent != 1 or node.binds:
+            return node
+        return in_nodes(node.body, {node.name: Affine()})
+
+    return replace(nest, body=rewrite(nest.body, change))
 
 
 def start_reductions(nest: Nest) -> Nest:

@@ -143,6 +143,7 @@ def _settle(memory_bytes: int | None, server: int) -> None:
         ctypes.CDLL(None).prctl(_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     if os.getppid() != server:
         os._exit(0)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     if memory_bytes is not None:
         resource.setrlimit(resource.RLIMIT_AS, (memory_bytes, memory_bytes))
 

@@ -9,7 +9,7 @@ from tilewright.expr.scalar import Load
 from tilewright.loops.nodes import Block, Buffer, Loop, Nest, Node, rewrite
 from tilewright.schedule import find
 from tilewright.schedule.compute_at import ComputeAt
-from tilewright.schedule.substitute import redirect
+from tilewright.loops.substitute import redirect
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from tilewright.expr.affine import Affine, Extent
 from tilewright.expr.scalar import Load, Scalar, Within, rebuild
 from tilewright.loops.nodes import Block, Buffer, Loop, Nest, Node, loops, rewrite
 from tilewright.schedule import find
-from tilewright.schedule.substitute import in_nodes
+from tilewright.loops.substitute import in_nodes
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from tilewright.expr.affine import Affine
 from tilewright.loops.nodes import Block, Buffer, Loop, Nest, Node, rewrite
 from tilewright.schedule import find
-from tilewright.schedule.substitute import in_block, redirect
+from tilewright.loops.substitute import in_block, redirect
 from tilewright.schedule.tile import keep_tile, tile_of
 
 

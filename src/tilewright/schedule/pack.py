@@ -10,7 +10,7 @@ from tilewright.expr.affine import Affine
 from tilewright.expr.scalar import Const, Load, Select, Within
 from tilewright.loops.nodes import Block, Buffer, Loop, Nest, Node, rewrite
 from tilewright.schedule import find
-from tilewright.schedule.substitute import redirect, rename
+from tilewright.loops.substitute import redirect, rename
 
 
 @dataclass(frozen=True, slots=True)

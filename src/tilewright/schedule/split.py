@@ -10,7 +10,7 @@ from tilewright.expr.affine import Affine, Extent, text
 from tilewright.expr.scalar import Within
 from tilewright.loops.nodes import Block, Loop, Nest, Node, product, rewrite
 from tilewright.schedule import find
-from tilewright.schedule.substitute import in_nodes
+from tilewright.loops.substitute import in_nodes
 
 
 @dataclass(frozen=True, slots=True)

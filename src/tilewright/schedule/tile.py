@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from tilewright.expr.affine import Affine, Extent
 from tilewright.loops.nodes import Block, Buffer, Loop, Nest, Node, nest_in, rewrite
 from tilewright.schedule import find
-from tilewright.schedule.substitute import rename
+from tilewright.loops.substitute import rename
 
 
 @dataclass(frozen=True, slots=True)

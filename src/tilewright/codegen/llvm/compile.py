@@ -13,6 +13,9 @@ from tilewright.target import Target
 
 @cache
 def _initialised() -> None:
+    # Addresses are hoisted by our emitter already; loop strength reduction would only spend four
+    # fifths of the compile time on finding that out (docs/decisions/0001-no-lsr.md).
+    llvm.set_option("tilewright", "-disable-lsr")
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
     llvm.initialize_native_asmparser()

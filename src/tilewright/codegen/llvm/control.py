@@ -245,7 +245,10 @@ class Control(Values):
         self.env[loop.name] = Dynamic(index, depth, start, stop)
         for bind in loop.binds:
             self.bind(bind)
+        fresh = set(clip) - self.assumed
+        self.assumed |= fresh
         self.nodes(loop.body)
+        self.assumed -= fresh
         del self.env[loop.name]
         for _ in loop.binds:
             self.close_scope()

@@ -48,11 +48,14 @@ class Values(Builder):
         self.promoted = promoted
         self.registers: dict[tuple[str, int], Value] = {}
         self.vector: Vector | None = None
+        self.assumed: set[Within] = set()  # conditions that the bounds of open loops ensure
 
     # conditions --------------------------------------------------------------------------------
 
     def decide(self, condition: Within) -> bool | None:
         """Return whether a condition always or never holds here, or None if that varies."""
+        if condition in self.assumed:
+            return True
         low, high = condition.index.bounds(self._range)
         if condition.low <= low and high < condition.high:
             return True

@@ -1,0 +1,41 @@
+"""Operators that compute nothing: they move or rename elements."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from tilewright.graph.ir import Shape
+from tilewright.graph.operators.operator import Attributes, ints, refuse_unless
+
+
+class Transpose:
+    """Axis i of the output is axis `perm[i]` of X."""
+
+    def shape(self, inputs: Sequence[Shape], attributes: Attributes) -> Shape:
+        perm = ints(attributes, "perm")
+        refuse_unless(
+            sorted(perm) == list(range(len(inputs[0]))),
+            f"{perm} is no order of the axes of a tensor of shape {inputs[0]}.",
+        )
+        return tuple(inputs[0][axis] for axis in perm)
+
+    def compute(self, inputs: Sequence[np.ndarray], attributes: Attributes) -> np.ndarray:
+        return np.ascontiguousarray(inputs[0].transpose(ints(attributes, "perm")))
+
+
+class Reshape:
+    """The elements of X in their order, in the attribute `shape`; the output can share X's memory."""
+
+    def shape(self, inputs: Sequence[Shape], attributes: Attributes) -> Shape:
+        shape = ints(attributes, "shape")
+        refuse_unless(
+            math.prod(shape) == math.prod(inputs[0]),
+            f"a tensor of shape {inputs[0]} cannot be reshaped to {shape}.",
+        )
+        return shape
+
+    def compute(self, inputs: Sequence[np.ndarray], attributes: Attributes) -> np.ndarray:
+        return inputs[0].reshape(ints(attributes, "shape"))

@@ -1,0 +1,214 @@
+"""Convolution in two dimensions: channels last, any kernel, stride, padding, dilation, groups."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+
+import tilewright.expr.tensor as te
+from tilewright.errors import ExpressionError
+from tilewright.expr.scalar import Scalar
+from tilewright.schedule.schedule import Schedule
+from tilewright.target import Target
+
+if TYPE_CHECKING:
+    from tilewright.space.knobs import Knobs
+
+MAX_BODY = 400  # multiply-adds written out in one round; more slows the compiler and the code
+MAX_TILE_VECTORS = 4
+
+
+@dataclass(frozen=True)
+class Conv2d:
+    """The work of one convolution. `pads` is (top, left, bottom, right).
+
+    X is (batch, height, width, channels_in), W (kernel_h, kernel_w, channels_in / groups,
+    channels_out) and constant, the optional B (channels_out,) and R, which is added to the result,
+    as large as the result (batch, height', width', channels_out). With groups, the channels of X, R
+    and the result are two dimensions (groups, channels / groups): the same memory.
+    """
+
+    batch: int
+    height: int
+    width: int
+    channels_in: int
+    channels_out: int
+    kernel: tuple[int, int]
+    stride: tuple[int, int] = (1, 1)
+    pads: tuple[int, int, int, int] = (0, 0, 0, 0)
+    dilation: tuple[int, int] = (1, 1)
+    groups: int = 1
+    bias: bool = False
+    residual: bool = False
+    relu: bool = False
+    dtype: str = "float32"
+
+    def __post_init__(self) -> None:
+        for what, count in ("channels_in", self.channels_in), ("channels_out", self.channels_out):
+            if count % self.groups:
+                raise ExpressionError(
+                    f"conv2d with {what}={count} and groups={self.groups}: "
+                    "the groups must divide the channels."
+                )
+        if min(self.out_height, self.out_width) < 1:
+            raise ExpressionError(
+                f"conv2d of {self.height} x {self.width} with kernel {self.kernel}, "
+                f"pads {self.pads}, dilation {self.dilation}: the result would be empty."
+            )
+
+    @property
+    def out_height(self) -> int:
+        return self._out(0, self.height)
+
+    @property
+    def out_width(self) -> int:
+        return self._out(1, self.width)
+
+    def _out(self, d: int, size: int) -> int:
+        reach = (self.kernel[d] - 1) * self.dilation[d] + 1
+        return (size + self.pads[d] + self.pads[d + 2] - reach) // self.stride[d] + 1
+
+    @property
+    def name(self) -> str:
+        text = (
+            f"conv2d {self.batch}x{self.height}x{self.width}x{self.channels_in}"
+            f" -> {self.channels_out}, {self.kernel[0]}x{self.kernel[1]} /{self.stride[0]}"
+        )
+        extras = (("g%d" % self.groups, self.groups > 1), ("bias", self.bias),
+                  ("add", self.residual), ("relu", self.relu))  # fmt: skip
+        return text + "".join(f" +{label}" for label, on in extras if on)
+
+    def expression(self) -> te.Tensor:
+        """Return the stages: pad (if any), conv, and out (bias, residual and ReLU, if any)."""
+        g, ci, co = self.groups, self.channels_in // self.groups, self.channels_out // self.groups
+        channels = (g,) if g > 1 else ()
+        x = te.tensor("X", (self.batch, self.height, self.width, *channels, ci), self.dtype)
+        w = te.tensor("W", (*self.kernel, ci, self.channels_out), self.dtype, constant=True)
+        source = self._padded(x, channels, ci) if any(self.pads) else x
+        ky, kx = te.reduce_axis("ky", self.kernel[0]), te.reduce_axis("kx", self.kernel[1])
+        c = te.reduce_axis("ci", ci)
+        (sy, sx), (dy, dx) = self.stride, self.dilation
+        if g > 1:
+            conv = te.compute(
+                "conv",
+                (self.batch, self.out_height, self.out_width, g, co),
+                lambda n, y, x, g, co: te.sum(
+                    source[n, y * sy + ky * dy, x * sx + kx * dx, g, c]
+                    * w[ky, kx, c, g * (self.channels_out // self.groups) + co],
+                    over=(ky, kx, c),
+                ),
+            )
+        else:
+            conv = te.compute(
+                "conv",
+                (self.batch, self.out_height, self.out_width, co),
+                lambda n, y, x, co: te.sum(
+                    source[n, y * sy + ky * dy, x * sx + kx * dx, c] * w[ky, kx, c, co],
+                    over=(ky, kx, c),
+                ),
+            )
+        return epilogue(
+            conv, self.channels_out, bias=self.bias, residual=self.residual, relu=self.relu,
+            groups=self.groups,
+        )  # fmt: skip
+
+    def _padded(self, x: te.Tensor, channels: tuple[int, ...], ci: int) -> te.Tensor:
+        top, left, bottom, right = self.pads
+        h, w = self.height, self.width
+
+        def value(*at: te.Axis) -> Scalar:
+            n, y, xx, *rest = at
+            inside = (y >= top) & (y < h + top) & (xx >= left) & (xx < w + left)
+            return te.select(inside, x[(n, y - top, xx - left, *rest)], 0.0)
+
+        shape = (self.batch, h + top + bottom, w + left + right, *channels, ci)
+        names = ("n", "y", "x", "g", "c") if channels else ("n", "y", "x", "c")
+        return te.Tensor(
+            "pad", shape, self.dtype, False, _stage(names, shape, value)
+        )
+
+    def space(self, s: Schedule, knob: Knobs, target: Target) -> Schedule:
+        return direct(s, knob, target)
+
+
+def _stage(names: tuple[str, ...], shape: tuple[int, ...], value: object) -> te.Stage:
+    axes = tuple(te.Axis(n, e) for n, e in zip(names, shape, strict=True))
+    return te.Stage(axes, value(*axes))  # type: ignore[operator]
+
+
+def epilogue(
+    stage: te.Tensor,
+    channels: int,
+    *,
+    bias: bool,
+    residual: bool,
+    relu: bool,
+    groups: int = 1,
+) -> te.Tensor:
+    """Add bias and residual and apply ReLU, as one elementwise stage; nothing if none is asked."""
+    if not (bias or residual or relu):
+        return stage
+    b = te.tensor("B", (channels,), stage.dtype, constant=True)
+    r = te.tensor("R", stage.shape, stage.dtype)
+    assert stage.stage
+    names = tuple(a.name for a in stage.stage.axes)
+
+    def value(*at: te.Axis) -> Scalar:
+        total: Scalar = stage[at]
+        if bias:
+            channel = at[-1].affine if groups == 1 else at[-2] * (channels // groups) + at[-1]
+            total = total + b[channel]
+        if residual:
+            total = total + r[at]
+        return te.maximum(total, 0.0) if relu else total
+
+    return te.Tensor("out", stage.shape, stage.dtype, False, _stage(names, stage.shape, value))
+
+
+def direct(s: Schedule, knob: Knobs, target: Target) -> Schedule:
+    """Direct convolution: a register tile of pixels x channel vectors, the whole reduction inside.
+
+    Weights are packed in the order in which they are read; borders are specialised; bias, residual
+    and ReLU work on the tile while it is in registers.
+    """
+    names = {b.name for b in s.loops.buffers}
+    grouped = "g" in [loop for loop in _loops(s)]
+    lanes = target.lanes(4)
+    if "pad" in names:
+        s = s.inline("pad")
+    co = s.extent("co")
+    channels = knob.split("co", co, 2, max_inner=lanes * MAX_TILE_VECTORS, multiple=lanes)
+    rows = knob.split("y", s.extent("y"), 2, max_inner=8)
+    columns = knob.split("x", s.extent("x"), 2, max_inner=28)
+    depth = knob.split("ci", s.extent("ci"), 2, max_inner=16)
+    spread = knob.flag("unroll kx") if s.extent("kx") > 1 else False
+    inner = knob.choice("reduce", ("ky kx ci", "ci ky kx"))
+    outer = knob.choice("outer", ("co y", "y co"))
+
+    vectors = -(-channels[1] // lanes)
+    pixels = rows[1] * columns[1]
+    taps = s.extent("kx") if spread else 1
+    knob.require(pixels * vectors + vectors + 1 <= target.registers)
+    knob.require(pixels * vectors * depth[1] * taps <= MAX_BODY)
+
+    for loop, factors in ("co", channels), ("y", rows), ("x", columns), ("ci", depth):
+        s = s.split(loop, factors)
+    head = ("co.0", "y.0") if outer == "co y" else ("y.0", "co.0")
+    reduce = {"ky kx ci": ("ky", "kx", "ci.0"), "ci ky kx": ("ci.0", "ky", "kx")}[inner]
+    group = ("g",) if grouped else ()
+    s = s.reorder("n", *group, *head, "x.0", *reduce, "ci.1", "y.1", "x.1", "co.1")
+    for loop in ("n", *group, *head):
+        s = s.parallel(loop)
+    s = s.unroll("ci.1").unroll("y.1").unroll("x.1").vectorize("co.1")
+    s = s.unroll("kx") if spread else s
+    s = s.pack("W")
+    return s.fuse_at("out", "x.0") if "out" in names else s.cache_write("conv", "x.0")
+
+
+def _loops(s: Schedule) -> list[str]:
+    from tilewright.loops.nodes import loops
+
+    return [loop.name for loop in loops(s.loops.body)]
+
+
