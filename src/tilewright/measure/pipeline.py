@@ -98,8 +98,8 @@ class Pipeline:
         now = time.monotonic()
         for worker, job in list(flow.jobs.items()):
             if worker.poll() or job.deadline <= now:
-                del flow.jobs[worker]
                 answer = worker.wait(0.0)
+                del flow.jobs[worker]
                 if isinstance(answer, TimedOut):
                     answer = TimedOut(job.seconds, answer.stderr)
                 flow.settle(job, answer)

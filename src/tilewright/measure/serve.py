@@ -18,6 +18,7 @@ import signal
 import socket
 import struct
 import sys
+import traceback
 from importlib import import_module
 from multiprocessing.connection import Connection
 from typing import Any, NoReturn
@@ -70,7 +71,9 @@ class _Server:
                 if self._control in ready and not self._obey():
                     break
             signal.set_wakeup_fd(-1)
-        self._kill()
+        if self._worker:
+            self._kill()
+            os.waitpid(self._worker, 0)
 
     def _obey(self) -> bool:
         """Carry out one command; False when the user of the server is gone."""
@@ -118,16 +121,20 @@ class _Server:
 
 def _work(channel: int, factory: Any, memory_bytes: int | None, server: int) -> NoReturn:
     """Be a worker: set up, then answer requests until the channel closes."""
+    code = 0
     try:
         _settle(memory_bytes, server)
         with Connection(channel) as connection:
             _answer_all(connection, factory)
     except (EOFError, ConnectionError):
         pass  # the user of the worker is gone
+    except BaseException:
+        traceback.print_exc()
+        code = 1
     finally:
         sys.stdout.flush()
         sys.stderr.flush()
-        os._exit(0)
+        os._exit(code)
 
 
 def _settle(memory_bytes: int | None, server: int) -> None:
@@ -159,6 +166,6 @@ def _answer_all(connection: Connection, factory: Any) -> None:
         data = connection.recv_bytes()
         try:
             answer = pickle.dumps(Reply(function(pickle.loads(data))), pickle.HIGHEST_PROTOCOL)
-        except Exception as error:
+        except BaseException as error:  # an exit, too, is the candidate's and not the worker's
             answer = pickle.dumps(Raised(describe(error)))
         connection.send_bytes(answer)

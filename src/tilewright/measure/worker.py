@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import pickle
 import weakref
 from collections.abc import Collection
@@ -56,7 +57,7 @@ class Worker:
         self._channel: Connection | None = None
         self._served = 0
         self._busy = False
-        self._finish: weakref.finalize[[], ForkServer] | None = None
+        self._finish: weakref.finalize[[], Self] | None = None
 
     @property
     def busy(self) -> bool:
@@ -75,10 +76,8 @@ class Worker:
         self._server.forget()
         self._busy = True
         self._served += 1
-        try:
+        with contextlib.suppress(ConnectionError):  # it died while idle: `wait` tells how
             channel.send_bytes(data)
-        except ConnectionError:
-            pass  # it died while idle: the wait that follows tells how
 
     def poll(self) -> bool:
         """Return whether `wait` would answer at once."""
@@ -99,11 +98,11 @@ class Worker:
         try:
             if not channel.poll(max(0.0, timeout)):
                 return TimedOut(timeout, self._bury().stderr)
-            answer: Answer = pickle.loads(channel.recv_bytes())
+            data = channel.recv_bytes()
         except (EOFError, ConnectionError):
             return self._bury()
         self._busy = False
-        return answer
+        return pickle.loads(data)
 
     def call(self, request: Any, timeout: float) -> Answer:
         """Submit a request and wait for its answer."""

@@ -16,6 +16,8 @@ def _initialised() -> None:
     # Addresses are hoisted by our emitter already; loop strength reduction would only spend four
     # fifths of the compile time on finding that out (docs/decisions/0001-no-lsr.md).
     llvm.set_option("tilewright", "-disable-lsr")
+    # Source order keeps accumulators in registers where the scheduler would load ahead and spill.
+    llvm.set_option("tilewright", "-enable-misched=false")
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
     llvm.initialize_native_asmparser()
