@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import time
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -87,21 +88,26 @@ def test_an_answer_that_waited_for_its_reader_is_no_timeout():
         assert list(outcomes) == [Measured((float(n),)) for n in range(2, 6)]
 
 
-def test_building_goes_on_while_running_unless_forbidden():
-    script = "sleep", 0.3
-    for overlap in (True, False):
-        with pipeline(overlap=overlap) as measuring:
-            measuring.start()
-            seen: list[str] = []
+@pytest.mark.parametrize("overlap", [True, False])
+def test_building_goes_on_while_running_unless_forbidden(overlap: bool):
+    with pipeline(2, overlap=overlap) as measuring:
+        outcomes = list(measuring.measure([("span", 0.1)] * 5))
+    spans = [outcome.seconds for outcome in outcomes if isinstance(outcome, Measured)]
+    assert len(spans) == 5
+    runs = sorted((start, end) for _, _, start, end in spans)
+    assert all(end <= start for (_, end), (start, _) in pairwise(runs))
+    together = [
+        (build, run)
+        for *build, _, _ in spans
+        for run in runs
+        if max(build[0], run[0]) < min(build[1], run[1])
+    ]
+    assert bool(together) == overlap
 
-            def requests(seen: list[str] = seen) -> Iterator[Candidate]:
-                for _ in range(4):
-                    seen.append("take")
-                    yield ("run", script)
 
-            with pytest.raises(TypeError, match="returned a float"):
-                list(measuring.measure(requests()))
-        assert len(seen) >= 2
+def test_a_runner_that_returns_something_else_is_a_programming_error():
+    with pipeline() as measuring, pytest.raises(TypeError, match="returned a float"):
+        list(measuring.measure([("run", ("echo", 0.5))]))
 
 
 def test_a_pipeline_needs_a_builder():

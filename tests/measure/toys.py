@@ -88,6 +88,8 @@ def builder() -> Callable[[Action], Any]:
         what, value = action
         if what == "refuse":
             return Failed("build", "error", value)
+        if what == "span":
+            return (what, (value, _span(value)))
         return action if what in ("ok", "run") else act(action)
 
     return build
@@ -100,6 +102,16 @@ def runner() -> Callable[[Action], Any]:
         what, value = artifact
         if what == "run":
             return act(value)
+        if what == "span":
+            seconds, build = value
+            return Measured((*build, *_span(seconds)))
         return Measured((float(value),))
 
     return run
+
+
+def _span(seconds: float) -> tuple[float, float]:
+    """Take some time, and tell from when to when on the clock that processes share."""
+    start = time.monotonic()
+    time.sleep(seconds)
+    return start, time.monotonic()

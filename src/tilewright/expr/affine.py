@@ -30,16 +30,27 @@ def text(value: Extent) -> str:
     return str(value)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Affine:
     """`constant + sum(coefficient * variable)`; variables are loop names, sorted, never zero."""
 
     constant: Extent = 0
     terms: tuple[tuple[str, Extent], ...] = ()
 
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Affine) or self.variables != other.variables:
+            return NotImplemented if not isinstance(other, Affine) else False
+        pairs = ((a, b) for (_, a), (_, b) in zip(self.terms, other.terms, strict=True))
+        return _same(self.constant, other.constant) and all(_same(a, b) for a, b in pairs)
+
+    def __hash__(self) -> int:
+        return hash(self.variables)
+
     @staticmethod
     def of(value: AffineLike) -> Affine:
-        return value if isinstance(value, Affine) else Affine(value)
+        if isinstance(value, Affine):
+            return value
+        return value.affine if hasattr(value, "affine") else Affine(value)  # an axis
 
     @staticmethod
     def sum(constant: Extent, terms: Iterable[tuple[str, Extent]]) -> Affine:
@@ -136,6 +147,10 @@ class Affine:
 
 
 AffineLike: TypeAlias = Union[Affine, int, Any]
+
+
+def _same(a: Extent, b: Extent) -> bool:
+    return a is b or bool(np.array_equal(a, b) if isinstance(a, np.ndarray) else np.all(a == b))
 
 
 def _is_one(value: Extent) -> bool:

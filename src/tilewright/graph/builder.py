@@ -42,7 +42,7 @@ class Builder:
         name: str = "",
         attributes: Mapping[str, Attribute] | None = None,
     ) -> str:
-        """Add a node, `name`d like its output if the model has no name for it; return its output."""
+        """Add a node and return its output; `name` is the model's for it, if it has one."""
         inputs, attributes = tuple(inputs), dict(attributes or {})
         shape = OPERATORS[op].shape([self._shapes[i] for i in inputs], attributes)
         output = self._fresh(output)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import json
 import os
 import signal
@@ -56,7 +57,9 @@ class ForkServer:
         self, target: str, cpus: Collection[int], memory_bytes: int | None, start_timeout: float
     ) -> None:
         self._target = target
-        self._output = tempfile.TemporaryFile("ab+", buffering=0)  # noqa: SIM115
+        self._output = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115 (open until `close`)
+        # Every writer appends, so that `forget` may truncate at any time.
+        fcntl.fcntl(self._output, fcntl.F_SETFL, os.O_APPEND)
         self._control, theirs = socket.socketpair()
         path = [entry or os.getcwd() for entry in sys.path]
         arguments = [theirs.fileno(), target, sorted(cpus), memory_bytes]

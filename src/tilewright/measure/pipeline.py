@@ -70,19 +70,28 @@ class Pipeline:
                 worker.abort()
 
     def _dispatch(self, flow: _Flow) -> None:
-        """Give every free worker something to do."""
-        running = self._runner in flow.jobs
+        """Give free workers something to do, the runner first, as it is what takes time."""
+        if self._overlap:
+            self._run_next(flow)
+            self._build_more(flow)
+        elif self._runner not in flow.jobs:
+            self._build_more(flow)
+            if not flow.jobs:
+                self._run_next(flow)
+
+    def _run_next(self, flow: _Flow) -> None:
+        if flow.built and self._runner not in flow.jobs:
+            index = min(flow.built)
+            self._submit(flow, self._runner, index, flow.built.pop(index), "run")
+
+    def _build_more(self, flow: _Flow) -> None:
         for builder in self._builders:
-            if builder in flow.jobs or flow.is_full or (running and not self._overlap):
+            if builder in flow.jobs or flow.is_full:
                 continue
             request = flow.take()
             if request is None:
-                break
+                return
             self._submit(flow, builder, request.index, request.payload, "build")
-        building = len(flow.jobs) > running
-        if flow.built and not running and (self._overlap or not building):
-            index = min(flow.built)
-            self._submit(flow, self._runner, index, flow.built.pop(index), "run")
 
     def _submit(self, flow: _Flow, worker: Worker, index: int, payload: Any, stage: Stage) -> None:
         seconds = self._build_timeout if stage == "build" else self._run_timeout

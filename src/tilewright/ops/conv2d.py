@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 
 import tilewright.expr.tensor as te
@@ -15,7 +17,8 @@ from tilewright.target import Target
 if TYPE_CHECKING:
     from tilewright.space.knobs import Knobs
 
-MAX_BODY = 400  # multiply-adds written out in one round; more slows the compiler and the code
+MAX_BODY = 256  # multiply-adds written out in one round; more slows the compiler and the code
+MAX_CODE = 700  # the same over all variants for borders
 MAX_TILE_VECTORS = 4
 
 
@@ -175,8 +178,8 @@ def direct(s: Schedule, knob: Knobs, target: Target) -> Schedule:
     names = {b.name for b in s.loops.buffers}
     grouped = "g" in [loop for loop in _loops(s)]
     lanes = target.lanes(4)
-    if "pad" in names:
-        s = s.inline("pad")
+    padded = "pad" in names
+    s = s.inline("pad") if padded else s
     co = s.extent("co")
     channels = knob.split("co", co, 2, max_inner=lanes * MAX_TILE_VECTORS, multiple=lanes)
     rows = knob.split("y", s.extent("y"), 2, max_inner=8)
@@ -191,6 +194,10 @@ def direct(s: Schedule, knob: Knobs, target: Target) -> Schedule:
     taps = s.extent("kx") if spread else 1
     knob.require(pixels * vectors + vectors + 1 <= target.registers)
     knob.require(pixels * vectors * depth[1] * taps <= MAX_BODY)
+    if padded:
+        across = _variants(columns, s.extent("kx"), whole=spread)
+        down = np.where(rows[1] > 1, _variants(rows, s.extent("ky"), whole=False), 1)
+        knob.require(pixels * vectors * depth[1] * taps * across * down <= MAX_CODE)
 
     for loop, factors in ("co", channels), ("y", rows), ("x", columns), ("ci", depth):
         s = s.split(loop, factors)
@@ -204,6 +211,14 @@ def direct(s: Schedule, knob: Knobs, target: Target) -> Schedule:
     s = s.unroll("kx") if spread else s
     s = s.pack("W")
     return s.fuse_at("out", "x.0") if "out" in names else s.cache_write("conv", "x.0")
+
+
+def _variants(tiles: tuple[Any, ...], taps: int, *, whole: bool) -> Any:
+    """Return how many bodies the borders of one dimension make: some taps fall outside there."""
+    if taps == 1:
+        return np.minimum(tiles[0], 3)
+    borders, inside = np.minimum(tiles[0], 2), tiles[0] > 2
+    return borders * (1 if whole else 2) + inside
 
 
 def _loops(s: Schedule) -> list[str]:

@@ -395,5 +395,6 @@ class Control(Values):
             self.dispatch(rest, body)
             self.out.append(f"  br label %{done}")
             self.start(after)
+        self.env[name] = bound
         self.out.append(f"  br label %{done}")
         self.start(done)

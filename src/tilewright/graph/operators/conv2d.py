@@ -11,8 +11,9 @@ from tilewright.graph.operators.operator import Attributes, ints, refuse_unless,
 
 
 class Conv2d:
-    """relu(conv(X, W) + B + R): X (n, h, w, ci), W (kh, kw, ci / groups, co), B (co,), R as the output.
+    """relu(conv(X, W) + B + R), channels last.
 
+    X is (n, h, w, ci), W (kh, kw, ci / groups, co), B (co,), R of the shape of the output.
     Attributes: strides (2), pads (top, left, bottom, right), dilations (2), groups, and bias,
     residual, relu, each 0 or 1, which say whether B, R and the ReLU are there. Output channel o
     belongs to group o // (co / groups).
@@ -44,18 +45,17 @@ class Conv2d:
         (sy, sx), (dy, dx) = ints(attributes, "strides"), ints(attributes, "dilations")
         kh, kw, depth, _ = W.shape
         groups = X.shape[3] // depth
-        X = np.pad(X, ((0, 0), (top, bottom), (left, right), (0, 0)))
+        padded = np.pad(X, ((0, 0), (top, bottom), (left, right), (0, 0)))
         total = np.zeros((groups, n * rows * columns, co // groups), X.dtype)
         for ky in range(kh):
             for kx in range(kw):
-                y, x = ky * dy, kx * dx
-                seen = X[:, y : y + sy * (rows - 1) + 1 : sy, x : x + sx * (columns - 1) + 1 : sx]
+                seen = padded[:, ky * dy :: sy, kx * dx :: sx][:, :rows, :columns]
                 seen = np.moveaxis(seen.reshape(-1, groups, depth), 1, 0)
                 total += seen @ np.moveaxis(W[ky, kx].reshape(depth, groups, -1), 1, 0)
-        Y = np.moveaxis(total, 0, 1).reshape(n, rows, columns, co)
+        made = np.moveaxis(total, 0, 1).reshape(n, rows, columns, co)
         for addend in extra:
-            Y = Y + addend
-        return np.maximum(Y, 0) if attributes["relu"] else Y
+            made = made + addend
+        return np.maximum(made, 0) if attributes["relu"] else made
 
 
 class Conv2dNchw:

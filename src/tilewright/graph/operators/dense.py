@@ -26,7 +26,7 @@ class Dense:
         return (m, n)
 
     def compute(self, inputs: Sequence[np.ndarray], attributes: Attributes) -> np.ndarray:
-        Y = inputs[0] @ inputs[1]
+        made = inputs[0] @ inputs[1]
         if attributes["bias"]:
-            Y = Y + inputs[2]
-        return np.maximum(Y, 0) if attributes["relu"] else Y
+            made = made + inputs[2]
+        return np.maximum(made, 0) if attributes["relu"] else made

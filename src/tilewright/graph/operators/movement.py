@@ -27,7 +27,7 @@ class Transpose:
 
 
 class Reshape:
-    """The elements of X in their order, in the attribute `shape`; the output can share X's memory."""
+    """The elements of X in their order, as an array of `shape`; it can share the memory of X."""
 
     def shape(self, inputs: Sequence[Shape], attributes: Attributes) -> Shape:
         shape = ints(attributes, "shape")

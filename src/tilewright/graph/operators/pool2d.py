@@ -35,9 +35,9 @@ def _windows(X: np.ndarray, attributes: Attributes, padding: float) -> np.ndarra
     """View X (n, h, w, c) as (n, rows, columns, c, kh, kw)."""
     top, left, bottom, right = ints(attributes, "pads")
     around = ((0, 0), (top, bottom), (left, right), (0, 0))
-    X = np.pad(X, around, constant_values=padding)
+    padded = np.pad(X, around, constant_values=padding)
     sy, sx = ints(attributes, "strides")
-    return np.lib.stride_tricks.sliding_window_view(X, ints(attributes, "kernel"), (1, 2))[
+    return np.lib.stride_tricks.sliding_window_view(padded, ints(attributes, "kernel"), (1, 2))[
         :, ::sy, ::sx
     ]
 

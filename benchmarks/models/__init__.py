@@ -1,0 +1,1 @@
+"""Models that the benchmarks write themselves, so that none need be downloaded."""

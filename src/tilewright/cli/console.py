@@ -1,0 +1,21 @@
+"""Where the command line prints to."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+# Wide enough for a row of any table, where there is no terminal to fit.
+_FILE_WIDTH = 160
+
+
+def console() -> Console:
+    """Return a console on standard output, with lines that do not wrap in files and pipes."""
+    from rich.console import Console
+
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        console.width = _FILE_WIDTH
+    return console

@@ -1,0 +1,89 @@
+"""`tilewright show`: what a database of records holds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from tilewright.records.summary import FailureClass, TaskSummary
+
+
+def show(
+    db: Annotated[str, typer.Option(help="The database to read: a path or an SQLAlchemy URL.")],
+    task: Annotated[str, typer.Option(help="Only tasks whose name contains this text.")] = "",
+    peak: Annotated[
+        float | None, typer.Option(min=0.001, help="The machine's peak in GFLOP/s.")
+    ] = None,
+    failures: Annotated[
+        bool, typer.Option("--failures", help="Add each class of failure, with its first message.")
+    ] = False,
+) -> None:
+    """Show the tasks in a database: trials, failures by class, and the best found."""
+    from tilewright.cli.console import console
+    from tilewright.records.store import Records
+
+    out = console()
+    with Records(db if "://" in db else Path(db), create=False) as records:
+        tasks = [each for each in records.tasks() if task in each.name]
+        peaks = {each.target: records.peak(each.target) for each in tasks}
+    if peak is not None:
+        peaks = dict.fromkeys(peaks, peak * 1e9)
+    if not tasks:
+        where = f" whose name contains {task!r}" if task else ""
+        out.print(f"{db} holds no tasks{where}.", markup=False)
+        return
+    for target in sorted(peaks):
+        out.print(f"target {target}", markup=False)
+        out.print(task_table([each for each in tasks if each.target == target], peaks[target]))
+    if failures:
+        out.print(failure_table(tasks))
+
+
+def task_table(tasks: Sequence[TaskSummary], peak: float | None) -> Table:
+    """Lay out tasks of one target; `peak` is its peak in operations a second, if known."""
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("task", no_wrap=True)
+    for column in ("trials", "failed", "best ms", "GFLOP/s", "of peak"):
+        table.add_column(column, justify="right", no_wrap=True)
+    table.add_column("failures")
+    for task in tasks:
+        speed = task.gflops
+        table.add_row(
+            Text(task.name),
+            str(task.trials),
+            str(task.failed),
+            "-" if task.best_seconds is None else f"{task.best_seconds * 1e3:.4g}",
+            "-" if speed is None else f"{speed:.1f}",
+            "-" if speed is None or peak is None else f"{speed * 1e9 / peak:.0%}",
+            Text(failure_counts(task.failures)),
+        )
+    return table
+
+
+def failure_counts(failures: Sequence[FailureClass]) -> str:
+    """Say how many candidates failed of each class: "12 build timeout, 3 run crash"."""
+    return ", ".join(f"{each.count} {each.stage} {each.reason}" for each in failures)
+
+
+def failure_table(tasks: Sequence[TaskSummary]) -> Table:
+    """Lay out the classes of failure of each task with the first message of each."""
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("task", no_wrap=True)
+    table.add_column("failures", no_wrap=True)
+    table.add_column("first message")
+    for task in tasks:
+        for each in task.failures:
+            table.add_row(Text(task.name), failure_counts([each]), Text(each.message))
+    return table

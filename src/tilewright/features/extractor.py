@@ -1,0 +1,49 @@
+"""What an extractor is: a frozen value that turns rows of a space into rows of features."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from tilewright.loops.nodes import Nest
+from tilewright.schedule.schedule import Schedule
+from tilewright.space.space import Space
+
+
+class Extractor(Protocol):
+    """Turns a population into features; the same columns for every row, whatever its structure."""
+
+    def extract(self, space: Space[Schedule], rows: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        """Return float32 features (rows, columns) for an int32 matrix (rows, knobs)."""
+        ...
+
+
+@dataclass(frozen=True)
+class Joined:
+    """The columns of several extractors, side by side; nests are lowered once for all of them."""
+
+    parts: tuple[NestExtractor, ...]
+
+    def extract(self, space: Space[Schedule], rows: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        return lowered(space, rows, lambda nest, n: np.hstack([p.of(nest, n) for p in self.parts]))
+
+
+class NestExtractor(Protocol):
+    """An extractor that looks at the loop nest alone."""
+
+    def of(self, nest: Nest, count: int) -> np.ndarray[Any, Any]:
+        """Return features (count, columns) of a nest whose extents may be arrays of `count`."""
+        ...
+
+
+def lowered(space: Space[Schedule], rows: np.ndarray[Any, Any], features: Any) -> Any:
+    """Lower the rows, those that share their structure together, and collect their features."""
+    out: np.ndarray[Any, Any] | None = None
+    for where, schedule in space.populations(rows):
+        part = features(schedule.loops, len(where))
+        if out is None:
+            out = np.zeros((len(rows), part.shape[1]), np.float32)
+        out[where] = part
+    return np.zeros((0, 0), np.float32) if out is None else out

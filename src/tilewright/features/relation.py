@@ -1,0 +1,57 @@
+"""Context relation features: what loops are like, told without saying which loop is which.
+
+R[i, j, t] = max of feature i over the loops whose feature j is below the threshold beta_t (section 4
+of the paper). Thresholds are log2-spaced. The vector has one length for programs of any shape.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tilewright.features.extractor import lowered
+from tilewright.features.loops import COLUMNS, contexts
+from tilewright.loops.nodes import Nest
+from tilewright.schedule.schedule import Schedule
+from tilewright.space.space import Space
+
+_OF = ("extent", "outer", "reuse_max", "stride_max", "vectorize", "unroll", "intensity")
+_BELOW = ("touched", "inner", "written_out")
+
+
+@dataclass(frozen=True)
+class Relation:
+    """Relations among context features at `thresholds` points, 2 ** (step * t)."""
+
+    thresholds: int = 12
+    step: float = 2.0
+    version: int = 1
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(
+            f"max {i} where {j} < 2^{self.step * (t + 1):g}"
+            for j in _BELOW
+            for t in range(self.thresholds)
+            for i in _OF
+        )
+
+    def of(self, nest: Nest, count: int) -> np.ndarray[Any, Any]:
+        table = contexts(nest, count)
+        values = table[:, :, [COLUMNS.index(name) for name in _OF]]
+        beta = self.step * np.arange(1, self.thresholds + 1, dtype=np.float32)
+        parts: list[np.ndarray[Any, Any]] = []
+        for name in _BELOW:
+            key = table[:, :, COLUMNS.index(name)]
+            order = np.argsort(key, axis=1)
+            ranked = np.take_along_axis(values, order[:, :, None], axis=1)
+            best = np.maximum.accumulate(ranked, axis=1)
+            best = np.concatenate([np.zeros_like(best[:, :1]), best], axis=1)
+            below = (key[:, :, None] < beta).sum(axis=1)
+            parts.append(np.take_along_axis(best, below[:, :, None], axis=1).reshape(count, -1))
+        return np.hstack(parts)
+
+    def extract(self, space: Space[Schedule], rows: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        return lowered(space, rows, self.of)

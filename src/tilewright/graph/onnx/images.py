@@ -1,0 +1,149 @@
+"""Import the operators on images: convolution, normalisation, pooling."""
+
+from __future__ import annotations
+
+from tilewright.graph.ir import Shape
+from tilewright.graph.onnx.source import Refusal, Source
+
+
+def conv(source: Source) -> str:
+    _rank4(source)
+    W = source.constant(1, "weights")
+    kernel = source.attribute("kernel_shape", W.shape[2:])
+    if kernel != W.shape[2:]:
+        raise Refusal(f"kernel_shape {kernel} is not that of its weights {W.shape}")
+    strides = source.attribute("strides", (1, 1))
+    dilations = source.attribute("dilations", (1, 1))
+    operands = [source.value(0), source.value(1)]
+    if source.has(2):
+        source.constant(2, "bias")
+        operands.append(source.value(2))
+    return source.node(
+        "conv2d_nchw",
+        *operands,
+        strides=strides,
+        pads=_pads(source, kernel, strides, dilations),
+        dilations=dilations,
+        groups=source.attribute("group", 1),
+        bias=int(source.has(2)),
+    )
+
+
+def batch_norm(source: Source) -> str:
+    _rank4(source)
+    if source.attribute("training_mode", 0):
+        raise Refusal("it is in training mode")
+    for index, what in enumerate(("scale", "shift", "mean", "variance"), 1):
+        source.constant(index, what)
+    return source.node(
+        "batch_norm_nchw",
+        *(source.value(index) for index in range(5)),
+        epsilon=source.attribute("epsilon", 1e-5),
+    )
+
+
+def max_pool(source: Source) -> str:
+    return _pool(source, "max", count_include_pad=0)
+
+
+def average_pool(source: Source) -> str:
+    return _pool(source, "average", source.attribute("count_include_pad", 0))
+
+
+def global_max_pool(source: Source) -> str:
+    _rank4(source)
+    return source.node(
+        "pool2d_nchw",
+        source.value(),
+        kind="max",
+        kernel=source.shape()[2:],
+        strides=(1, 1),
+        pads=(0, 0, 0, 0),
+        count_include_pad=0,
+    )
+
+
+def global_average_pool(source: Source) -> str:
+    n, c, _, _ = _rank4(source)
+    pooled = source.node("global_average_pool_nchw", source.value(), part="pooled")
+    return source.node("reshape", pooled, shape=(n, c, 1, 1))
+
+
+def reduce_mean(source: Source) -> str:
+    n, c, _, _ = _rank4(source)
+    axes = source.numbers("axes", 1)
+    if axes is None or {axis % 4 for axis in axes} != {2, 3}:
+        raise Refusal(f"it averages over axes {axes}, not over the two of the image")
+    if not source.attribute("keepdims", 1):
+        return source.node("global_average_pool_nchw", source.value())
+    pooled = source.node("global_average_pool_nchw", source.value(), part="pooled")
+    return source.node("reshape", pooled, shape=(n, c, 1, 1))
+
+
+def _pool(source: Source, kind: str, count_include_pad: int) -> str:
+    _rank4(source)
+    kernel = source.attribute("kernel_shape", ())
+    strides = source.attribute("strides", (1, 1))
+    if source.attribute("dilations", (1, 1)) != (1, 1):
+        raise Refusal("its window is dilated")
+    pads = _pads(source, kernel, strides, (1, 1))
+    if source.attribute("ceil_mode", 0):
+        overhang = _overhang(source.shape()[2:], kernel, strides, pads)
+        if any(overhang) and count_include_pad:
+            raise Refusal("ceil_mode together with count_include_pad")
+        pads = (pads[0], pads[1], pads[2] + overhang[0], pads[3] + overhang[1])
+    if any(pad >= taps for pad, taps in zip(pads, (*kernel, *kernel), strict=True)):
+        raise Refusal(f"pads {pads} as large as the window {kernel}")
+    return source.node(
+        "pool2d_nchw",
+        source.value(),
+        kind=kind,
+        kernel=kernel,
+        strides=strides,
+        pads=pads,
+        count_include_pad=count_include_pad,
+    )
+
+
+def _overhang(size: Shape, kernel: Shape, strides: Shape, pads: Shape) -> tuple[int, int]:
+    """Return the further padding below and right for the last windows that ceil_mode asks for.
+
+    A window that would begin behind the image and its leading padding is left out.
+    """
+    more: list[int] = []
+    for axis in (0, 1):
+        padded = size[axis] + pads[axis] + pads[axis + 2]
+        last = -((kernel[axis] - padded) // strides[axis])
+        if last * strides[axis] >= size[axis] + pads[axis]:
+            last -= 1
+        more.append(max(0, last * strides[axis] + kernel[axis] - padded))
+    return more[0], more[1]
+
+
+def _rank4(source: Source) -> Shape:
+    shape = source.shape()
+    if len(shape) != 4:
+        raise Refusal(f"its input has the shape {shape}; only 2-d images in batches are supported")
+    return shape
+
+
+def _pads(source: Source, kernel: Shape, strides: Shape, dilations: Shape) -> Shape:
+    """Return the padding as top, left, bottom, right, automatic padding worked out."""
+    mode = source.attribute("auto_pad", "NOTSET")
+    if mode == "VALID":
+        return (0, 0, 0, 0)
+    if mode == "NOTSET":
+        pads = source.attribute("pads", (0, 0, 0, 0))
+        if min(pads) < 0:
+            raise Refusal(f"pads {pads} are negative")
+        return pads
+    before: list[int] = []
+    after: list[int] = []
+    for axis, size in enumerate(source.shape()[2:]):
+        steps = -(-size // strides[axis]) - 1
+        reach = dilations[axis] * (kernel[axis] - 1) + 1
+        total = max(0, steps * strides[axis] + reach - size)
+        small, large = total // 2, total - total // 2
+        before.append(large if mode == "SAME_LOWER" else small)
+        after.append(small if mode == "SAME_LOWER" else large)
+    return (*before, *after)

@@ -1,0 +1,56 @@
+"""Import the operators that move elements or rename their axes."""
+
+from __future__ import annotations
+
+import math
+
+from tilewright.graph.ir import Shape
+from tilewright.graph.onnx.source import Refusal, Source
+
+
+def reshape(source: Source) -> str:
+    shape = source.shape()
+    asked = [int(extent) for extent in source.constant(1, "shape").reshape(-1)]
+    if not source.attribute("allowzero", 0):
+        asked = [shape[i] if e == 0 and i < len(shape) else e for i, e in enumerate(asked)]
+    if -1 in asked:
+        rest = -math.prod(asked)
+        asked[asked.index(-1)] = math.prod(shape) // rest if rest > 0 else 0
+    return _reshape(source, tuple(asked))
+
+
+def flatten(source: Source) -> str:
+    shape = source.shape()
+    axis = source.attribute("axis", 1)
+    axis += len(shape) if axis < 0 else 0
+    return _reshape(source, (math.prod(shape[:axis]), math.prod(shape[axis:])))
+
+
+def squeeze(source: Source) -> str:
+    shape = source.shape()
+    axes = source.numbers("axes", 1)
+    gone = {i for i, e in enumerate(shape) if e == 1}
+    if axes is not None:
+        asked = {axis % len(shape) for axis in axes}
+        if not asked <= gone:
+            raise Refusal(f"it removes axes {axes} of a tensor of shape {shape}")
+        gone = asked
+    return _reshape(source, tuple(e for i, e in enumerate(shape) if i not in gone))
+
+
+def unsqueeze(source: Source) -> str:
+    shape = list(source.shape())
+    axes = source.numbers("axes", 1) or ()
+    rank = len(shape) + len(axes)
+    for axis in sorted(axis % rank for axis in axes):
+        shape.insert(axis, 1)
+    return _reshape(source, tuple(shape))
+
+
+def transpose(source: Source) -> str:
+    reverse = tuple(reversed(range(len(source.shape()))))
+    return source.node("transpose", source.value(), perm=source.attribute("perm", reverse))
+
+
+def _reshape(source: Source, shape: Shape) -> str:
+    return source.node("reshape", source.value(), shape=shape)

@@ -1,0 +1,66 @@
+"""Read the protobuf of an ONNX file, and say clearly what is wrong with one that is broken."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import onnx
+import onnx.inliner
+from google.protobuf.message import DecodeError
+
+from tilewright.errors import ModelError
+
+OLDEST = 9  # the operator set before which batch normalisation and others meant something else
+
+
+def read(path: Path) -> onnx.ModelProto:
+    """Read the model at `path` with its external data, functions inlined; raise `ModelError`."""
+    if not path.is_file():
+        why = "it is a directory" if path.is_dir() else "there is no such file"
+        raise ModelError(f"cannot load {path}: {why}.\n  Give the path of an ONNX model.")
+    try:
+        model = onnx.load(str(path), load_external_data=False)
+    except (DecodeError, UnicodeDecodeError) as error:
+        raise _broken(path, f"it does not parse ({error})") from None
+    except OSError as error:
+        raise ModelError(f"cannot read {path}: {error.strerror}.") from None
+    if not model.ir_version or not model.graph.node:
+        raise _broken(path, "it holds no graph")
+    _check_operator_set(model, path)
+    try:
+        onnx.load_external_data_for_model(model, str(path.parent))
+    except (OSError, ValueError, onnx.checker.ValidationError) as error:
+        raise ModelError(
+            f"cannot load {path}: its weights lie in another file that cannot be read ({error})."
+            "\n  Put that file beside the model, as its exporter did."
+        ) from None
+    if model.functions:
+        model = onnx.inliner.inline_local_functions(model)
+    return model
+
+
+def constants_of(model: onnx.ModelProto) -> dict[str, np.ndarray]:
+    """Return the arrays that are stored in the model, by name."""
+    try:
+        return {t.name: onnx.numpy_helper.to_array(t) for t in model.graph.initializer}
+    except (ValueError, TypeError) as error:
+        raise ModelError(
+            f"the model is broken: its weights do not fit their shapes ({error}).\n"
+            "  Export it again."
+        ) from None
+
+
+def _check_operator_set(model: onnx.ModelProto, path: Path) -> None:
+    versions = [o.version for o in model.opset_import if o.domain in ("", "ai.onnx")]
+    if versions and versions[0] < OLDEST:
+        raise ModelError(
+            f"cannot load {path}: it uses operator set {versions[0]}, older than {OLDEST}.\n"
+            "  Export it again, or raise it with onnx.version_converter.convert_version."
+        )
+
+
+def _broken(path: Path, why: str) -> ModelError:
+    return ModelError(
+        f"cannot load {path}: it is no whole ONNX model: {why}.\n  Copy or export the file again."
+    )

@@ -1,0 +1,96 @@
+"""A node of an ONNX model, read by name: what the importers see."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+import numpy as np
+import onnx
+
+from tilewright.graph.builder import Builder
+from tilewright.graph.ir import Attribute, Shape
+
+T = TypeVar("T", int, float, str, tuple[int, ...])
+
+
+class Refusal(Exception):  # noqa: N818 - reported, no error by itself
+    """Why a node cannot be imported; all of them are reported together."""
+
+
+@dataclass
+class Scope:
+    """What the model's names stand for so far: a value of the graph, a constant, or unknown."""
+
+    builder: Builder
+    constants: dict[str, np.ndarray]
+    values: dict[str, str] = field(default_factory=dict[str, str])
+    unknown: set[str] = field(default_factory=set[str])
+
+    def value(self, name: str) -> str:
+        """Return the graph's name for `name`; a constant enters the graph when it is first used."""
+        if name not in self.values:
+            if name not in self.constants:
+                raise Refusal(f"{name!r} is read, but nothing makes it")
+            array = self.constants[name]
+            if array.dtype != np.float32:
+                raise Refusal(f"{name!r} is of type {array.dtype}; only float32 is computed")
+            self.values[name] = self.builder.constant(name, array)
+        return self.values[name]
+
+
+class Source:
+    """One node and the scope it stands in."""
+
+    def __init__(self, proto: onnx.NodeProto, scope: Scope) -> None:
+        self.proto, self.scope = proto, scope
+        self.op, self.builder = proto.op_type, scope.builder
+        self.inputs, self.outputs = tuple(proto.input), tuple(proto.output)
+        self.name = proto.name or next(iter(self.outputs), "")
+        self.standard = proto.domain in ("", "ai.onnx")
+        self._attributes = {a.name: a for a in proto.attribute}
+
+    def has(self, index: int) -> bool:
+        """Return whether the optional input `index` is there."""
+        return index < len(self.inputs) and self.inputs[index] != ""
+
+    def value(self, index: int = 0) -> str:
+        return self.scope.value(self.inputs[index])
+
+    def shape(self, index: int = 0) -> Shape:
+        name = self.inputs[index]
+        if name in self.scope.constants:
+            return self.scope.constants[name].shape
+        return self.builder.shape(self.value(index))
+
+    def known(self, index: int) -> np.ndarray | None:
+        """Return the input `index` if it is a constant."""
+        return self.scope.constants.get(self.inputs[index])
+
+    def constant(self, index: int, what: str) -> np.ndarray:
+        """Return the constant input `index`; refuse the node if it is computed."""
+        array = self.known(index)
+        if array is None:
+            raise Refusal(f"its {what} {self.inputs[index]!r} is computed, not constant")
+        return array
+
+    def attribute(self, name: str, default: T) -> T:
+        """Return an attribute in the type of `default`, which stands for one that is absent."""
+        if name not in self._attributes:
+            return default
+        value: Any = onnx.helper.get_attribute_value(self._attributes[name])
+        make: Any = type(default)
+        return make(value.decode() if isinstance(value, bytes) else value)
+
+    def numbers(self, name: str, index: int) -> tuple[int, ...] | None:
+        """Return integers that old operator sets give as an attribute, newer ones as an input."""
+        if name in self._attributes:
+            return self.attribute(name, ())
+        if self.has(index):
+            return tuple(int(i) for i in np.atleast_1d(self.constant(index, name)))
+        return None
+
+    def node(self, op: str, *inputs: str, part: str = "", **attributes: Attribute) -> str:
+        """Add a node to the graph that makes this one's first output, or a named `part` of it."""
+        output = f"{self.outputs[0]}.{part}" if part else self.outputs[0]
+        return self.builder.node(op, inputs, output, name=self.name, attributes=attributes)

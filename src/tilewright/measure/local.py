@@ -1,0 +1,69 @@
+"""Measuring on this machine: builders on some cores, the runner alone on the last one."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Protocol, Self
+
+from tilewright.measure.build import Request
+from tilewright.measure.pipeline import Pipeline
+from tilewright.measure.worker import Worker
+from tilewright.records.trial import Outcome
+
+
+class Measurer(Protocol):
+    """Answers requests with outcomes, in order; a context manager that holds its processes."""
+
+    def measure(self, requests: Iterable[Request]) -> Iterator[Outcome]: ...
+
+    def close(self) -> None: ...
+
+
+@dataclass
+class Local:
+    """Builder and runner processes on this machine, pinned and pipelined.
+
+    `builders` is how many candidates compile at once; `timeout` (seconds) bounds the building and
+    the running of one candidate; `repeats` samples of at least `sample` seconds are timed.
+    """
+
+    builders: int = 1
+    timeout: float = 10.0
+    repeats: int = 5
+    sample: float = 1e-3
+    threads: int = 1
+
+    def __post_init__(self) -> None:
+        cores = sorted(os.sched_getaffinity(0))
+        runner = cores[-self.threads :]
+        others = [core for core in cores if core not in runner] or cores
+        self._pipeline = Pipeline(
+            [
+                Worker("tilewright.measure.build:start", cpus=(others[i % len(others)],))
+                for i in range(self.builders)
+            ],
+            Worker("tilewright.measure.run:start", (self.repeats, self.sample), cpus=runner),
+            build_timeout=self.timeout,
+            run_timeout=self.timeout,
+            overlap=len(cores) > self.threads,
+        )
+
+    def measure(self, requests: Iterable[Request]) -> Iterator[Outcome]:
+        return self._pipeline.measure(requests)
+
+    def close(self) -> None:
+        self._pipeline.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()

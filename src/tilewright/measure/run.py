@@ -1,0 +1,169 @@
+"""The runner's side of a measurement: the result is checked, then the time is taken.
+
+Inputs are random; every buffer lies between guard pages, so that a candidate which leaves its
+buffers crashes; outputs and scratch memory are poisoned, so that what is not written shows.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from tilewright.expr.interpret import evaluate
+from tilewright.expr.tensor import Tensor
+from tilewright.loops.interpret import packed
+from tilewright.measure.build import Built
+from tilewright.measure.guard import GuardedArena, poison
+from tilewright.records.trial import Failed, Measured
+from tilewright.runtime.load import Loader, pointers
+from tilewright.runtime.memory import aligned
+
+SLOW = 3.0  # a candidate this many times slower than the best is timed only once
+
+Array = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True)
+class Clock:
+    """How long to time: `repeats` samples of at least `sample` seconds each."""
+
+    repeats: int = 5
+    sample: float = 1e-3
+
+
+@dataclass
+class Runner:
+    """Times artifacts; keeps the inputs and the reference of the task at hand."""
+
+    clock: Clock = field(default_factory=Clock)
+    seed: int = 0
+    _loader: Loader = field(default_factory=Loader)
+    _problem: Problem | None = None
+
+    def __call__(self, built: Built) -> Measured | Failed:
+        digest = built.expression.digest
+        if self._problem is None or self._problem.digest != digest:
+            self._problem = Problem.make(built.expression, digest, self.seed)
+        problem = self._problem
+        loaded = self._loader.load(built.artifact)
+        try:
+            arena = GuardedArena()
+            places = problem.place(built, arena)
+            table = pointers([places[b.name].ctypes.data for b in built.artifact.parameters])
+            loaded.run(table, built.threads)
+            error = problem.error(places[built.expression.name])
+            if arena.damaged() or problem.changed():
+                return Failed("verify", "wrong", "it wrote outside of its buffers.")
+            if not error <= problem.tolerance:
+                return Failed(
+                    "verify",
+                    "wrong",
+                    f"the result differs from the reference by {error:.3g}; "
+                    f"allowed are {problem.tolerance:.3g}.",
+                )
+            return Measured(self._time(loaded, table, built), error)
+        finally:
+            loaded.close()
+
+    def _time(self, loaded: Any, table: ctypes.Array[Any], built: Built) -> tuple[float, ...]:
+        once = _clock(loaded, table, built.threads, 1)
+        if built.best is not None and once > SLOW * built.best:
+            return (once,)
+        count = max(1, math.ceil(self.clock.sample / once))
+        return tuple(
+            _clock(loaded, table, built.threads, count) for _ in range(self.clock.repeats)
+        )
+
+
+def _clock(loaded: Any, table: ctypes.Array[Any], threads: int, count: int) -> float:
+    begin = time.perf_counter_ns()
+    loaded.repeat(table, threads, count)
+    return max(1, time.perf_counter_ns() - begin) / count * 1e-9
+
+
+@dataclass
+class Problem:
+    """Random inputs of an expression, and what the result must be."""
+
+    digest: str
+    inputs: dict[str, Array]
+    copies: dict[str, Array]
+    reference: Array
+    tolerance: float
+
+    @staticmethod
+    def make(expression: Tensor, digest: str, seed: int) -> Problem:
+        rng = np.random.default_rng(seed)
+        arena = GuardedArena()
+        inputs: dict[str, Array] = {}
+        for t in expression.inputs:
+            place = arena.allocate(t.shape, t.dtype)
+            place[...] = sample(rng, t)
+            inputs[t.name] = place
+        reference = evaluate(expression, inputs)[expression.name]
+        copies = {name: array.copy() for name, array in inputs.items()}
+        return Problem(digest, inputs, copies, reference, tolerance(expression, reference))
+
+    def place(self, built: Built, arena: GuardedArena) -> dict[str, Array]:
+        """Return an array for each parameter: fresh and poisoned where the code will write."""
+        places: dict[str, Array] = {}
+        for buffer in built.artifact.parameters:
+            shape = [int(n) for n in buffer.shape]
+            if buffer.source is not None:
+                places[buffer.name] = aligned(packed(buffer, self.inputs[buffer.source]))
+            elif buffer.name in self.inputs:
+                places[buffer.name] = self.inputs[buffer.name]
+            else:
+                places[buffer.name] = arena.allocate(shape, buffer.dtype)
+                poison(places[buffer.name])
+        return places
+
+    def error(self, result: Array) -> float:
+        """Return the greatest absolute difference from the reference; NaN or inf count as inf."""
+        difference = np.abs(result.astype(np.float64) - self.reference.astype(np.float64))
+        same = result == self.reference  # equal infinities are equal
+        greatest = float(np.max(np.where(same, 0.0, difference), initial=0.0))
+        return greatest if math.isfinite(greatest) else math.inf
+
+    def changed(self) -> bool:
+        """Return whether an input is no longer what it was."""
+        return any(
+            self.inputs[name].tobytes() != copy.tobytes()
+            for name, copy in self.copies.items()
+            if copy.nbytes <= 1 << 22
+        )
+
+
+def sample(rng: np.random.Generator, t: Tensor) -> Array:
+    """Return random data for a tensor: unit normal, or small integers, none of them all zero."""
+    if t.dtype.startswith("float"):
+        return rng.standard_normal(t.shape).astype(t.dtype)
+    if t.dtype == "bool":
+        return rng.integers(0, 2, t.shape).astype(np.bool_)
+    low = 0 if t.dtype.startswith("u") else -8
+    return rng.integers(low, 9, t.shape).astype(t.dtype)
+
+
+def tolerance(expression: Tensor, reference: Array) -> float:
+    """Return the greatest difference that rounding explains: eps * sqrt(terms) * magnitude."""
+    if not expression.dtype.startswith("float"):
+        return 0.0
+    terms = 1
+    for t in expression.stages:
+        assert t.stage
+        for axis in t.stage.reduce_axes:
+            terms *= axis.extent
+    finite = reference[np.isfinite(reference)]
+    magnitude = float(np.max(np.abs(finite), initial=1.0))
+    return float(np.finfo(expression.dtype).eps) * (8 + 2 * math.sqrt(terms)) * max(magnitude, 1.0)
+
+
+def start(repeats: int = 5, sample: float = 1e-3) -> Callable[[Built], Measured | Failed]:
+    """Return the function that a runner process answers with."""
+    return Runner(Clock(repeats, sample))

@@ -1,0 +1,128 @@
+"""Pooling in two dimensions, and global average pooling; channels last."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+import tilewright.expr.tensor as te
+from tilewright.expr.scalar import Const, Scalar
+from tilewright.ops.conv2d import _stage
+from tilewright.schedule.schedule import Schedule
+from tilewright.space.derive import derive
+from tilewright.target import Target
+
+if TYPE_CHECKING:
+    from tilewright.space.knobs import Knobs
+
+
+@dataclass(frozen=True)
+class Pool2d:
+    """Max or average over windows of X (batch, height, width, channels).
+
+    `pads` is (top, left, bottom, right). The average counts padding if `count_include_pad`, else it
+    divides by the number of elements that the window covers, given as a constant D.
+    """
+
+    kind: str
+    batch: int
+    height: int
+    width: int
+    channels: int
+    kernel: tuple[int, int]
+    stride: tuple[int, int] = (1, 1)
+    pads: tuple[int, int, int, int] = (0, 0, 0, 0)
+    count_include_pad: bool = False
+    dtype: str = "float32"
+
+    @property
+    def out_height(self) -> int:
+        return (self.height + self.pads[0] + self.pads[2] - self.kernel[0]) // self.stride[0] + 1
+
+    @property
+    def out_width(self) -> int:
+        return (self.width + self.pads[1] + self.pads[3] - self.kernel[1]) // self.stride[1] + 1
+
+    @property
+    def name(self) -> str:
+        return (
+            f"{self.kind}_pool2d {self.batch}x{self.height}x{self.width}x{self.channels}, "
+            f"{self.kernel[0]}x{self.kernel[1]} /{self.stride[0]}"
+        )
+
+    def expression(self) -> te.Tensor:
+        x = te.tensor("X", (self.batch, self.height, self.width, self.channels), self.dtype)
+        top, left, _, _ = self.pads
+        h, w = self.height, self.width
+        floor = Const(float("-inf") if self.kind == "max" else 0.0, self.dtype)
+        source = x
+        if any(self.pads):
+
+            def padded(*at: te.Axis) -> Scalar:
+                n, y, xx, c = at
+                inside = (y >= top) & (y < h + top) & (xx >= left) & (xx < w + left)
+                return te.select(inside, x[n, y - top, xx - left, c], floor)
+
+            shape = (self.batch, h + top + self.pads[2], w + left + self.pads[3], self.channels)
+            source = te.Tensor(
+                "pad", shape, self.dtype, False, _stage(("n", "y", "x", "c"), shape, padded)
+            )
+        ky, kx = te.reduce_axis("ky", self.kernel[0]), te.reduce_axis("kx", self.kernel[1])
+        sy, sx = self.stride
+        combine = te.max if self.kind == "max" else te.sum
+        out = (self.batch, self.out_height, self.out_width, self.channels)
+        pooled = te.compute(
+            "pool",
+            out,
+            lambda n, y, x, c: combine(source[n, y * sy + ky, x * sx + kx, c], over=(ky, kx)),
+        )
+        if self.kind == "max":
+            return pooled
+        if self.count_include_pad or not any(self.pads):
+            scale = 1.0 / (self.kernel[0] * self.kernel[1])
+            return te.compute("out", out, lambda n, y, x, c: pooled[n, y, x, c] * scale)
+        d = te.tensor("D", out[1:3], self.dtype, constant=True)
+        return te.compute("out", out, lambda n, y, x, c: pooled[n, y, x, c] * d[y, x])
+
+    def divisors(self) -> np.ndarray[tuple[int, int], np.dtype[np.float32]]:
+        """Return D: one over the number of elements that each window covers."""
+        counts = [
+            [
+                sum(0 <= o * self.stride[d] + k - self.pads[d] < size for k in range(self.kernel[d]))
+                for o in range(out)
+            ]
+            for d, size, out in ((0, self.height, self.out_height), (1, self.width, self.out_width))
+        ]
+        return (1.0 / np.outer(counts[0], counts[1])).astype(np.float32)
+
+    def space(self, s: Schedule, knob: Knobs, target: Target) -> Schedule:
+        return derive(s, knob, target)
+
+
+@dataclass(frozen=True)
+class GlobalAveragePool:
+    """The mean over height and width of X (batch, height, width, channels)."""
+
+    batch: int
+    height: int
+    width: int
+    channels: int
+    dtype: str = "float32"
+
+    @property
+    def name(self) -> str:
+        return f"global_average_pool {self.batch}x{self.height}x{self.width}x{self.channels}"
+
+    def expression(self) -> te.Tensor:
+        x = te.tensor("X", (self.batch, self.height, self.width, self.channels), self.dtype)
+        ky, kx = te.reduce_axis("ky", self.height), te.reduce_axis("kx", self.width)
+        total = te.compute(
+            "total", (self.batch, self.channels), lambda n, c: te.sum(x[n, ky, kx, c], (ky, kx))
+        )
+        scale = 1.0 / (self.height * self.width)
+        return te.compute("out", (self.batch, self.channels), lambda n, c: total[n, c] * scale)
+
+    def space(self, s: Schedule, knob: Knobs, target: Target) -> Schedule:
+        return derive(s, knob, target)

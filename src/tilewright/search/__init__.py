@@ -1,0 +1,9 @@
+"""Searches: they ask for candidates to be measured and are told how these did."""
+
+from tilewright.search.annealing import Annealing
+from tilewright.search.genetic import Genetic
+from tilewright.search.guided import Guided
+from tilewright.search.problem import Problem, Search, Searcher
+from tilewright.search.random import RandomSearch
+
+__all__ = ["Annealing", "Genetic", "Guided", "Problem", "RandomSearch", "Search", "Searcher"]

@@ -1,0 +1,115 @@
+"""Guided: the paper's Algorithm 1, a cost model that learns from each batch and finds the next."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tilewright.models.boosted import Boosted
+from tilewright.models.model import CostModel, Predictor
+from tilewright.models.quality import pairwise_accuracy, top_recall
+from tilewright.models.training import Training
+from tilewright.search.annealing import Annealing
+from tilewright.search.diversity import pick
+from tilewright.search.history import History, without_failures
+from tilewright.search.problem import Problem
+from tilewright.space.space import Population
+
+
+@dataclass(frozen=True, slots=True)
+class Guided:
+    """Fit `model` to what is known, anneal on its prediction, pick a varied batch.
+
+    `epsilon` is the share of a batch drawn at random. The batch is picked from the `diversity`
+    (lambda in the paper) times as many best rows, `alpha` being the worth of a new knob value in
+    standard deviations of their predicted scores. Chains of `seeds` start from the best measured.
+    A model whose pairwise accuracy on a new batch is not above `chance` is not followed.
+    """
+
+    model: CostModel = field(default_factory=Boosted)
+    optimiser: Annealing = field(default_factory=Annealing)
+    epsilon: float = 0.05
+    diversity: float = 2.0
+    alpha: float = 0.1
+    seeds: int = 64
+    chance: float = 0.55
+
+    def start(self, problem: Problem, rng: np.random.Generator) -> GuidedSearcher:
+        return GuidedSearcher(self, problem, rng)
+
+
+@dataclass(frozen=True, slots=True)
+class Quality:
+    """How a model ranked rows that it had not seen, before it trained on them.
+
+    `accuracy` is over pairs of a new row and any other: pairs of new rows alone would say little
+    late in a search, when all proposals are nearly as good. `recall` is the share of the best
+    eighth of the new rows that it had put into that eighth. Both are nan if all are equal.
+    """
+
+    rows: int
+    accuracy: float
+    recall: float
+    followed: bool
+
+
+class GuidedSearcher:
+    """The state: what is known, the chains, and how well each model has done (`quality`)."""
+
+    def __init__(self, spec: Guided, problem: Problem, rng: np.random.Generator) -> None:
+        self._spec = spec
+        self._problem = problem
+        self._rng = rng
+        self._history = History(problem.space)
+        self._chains = spec.optimiser.begin(problem.space, rng)
+        self._features = np.zeros((0, 0), np.float32)  # of the history, as far as looked at
+        self._told = 0
+        self._fitted = 0  # how many rows of the history the predictor has learnt from
+        self._predictor: Predictor | None = None
+        self._follow = True
+        self.quality: tuple[Quality, ...] = ()
+
+    def tell(self, rows: Population, scores: NDArray[np.float64]) -> None:
+        self._history.tell(rows, scores)
+        self._told += len(rows)
+
+    def ask(self, n: int) -> Population:
+        if self._told:
+            self._learn()
+        guided = n - math.floor(self._spec.epsilon * n + self._rng.random())
+        if self._predictor is None or not self._follow or guided < 1:
+            return self._history.draw(self._rng, n)
+        batch = self._promising(self._predictor, guided)
+        return np.concatenate([batch, self._history.draw(self._rng, n - len(batch))])
+
+    def _promising(self, predictor: Predictor, n: int) -> Population:
+        rows, scores = self._chains.maximise(
+            lambda pop: predictor.predict(self._problem.extract(pop)),
+            math.ceil(self._spec.diversity * n),
+            exclude=self._history.seen,
+            seeds=self._history.best(self._spec.seeds),
+        )
+        return self._history.claim(rows[pick(rows, scores, n, self._spec.alpha)], n)
+
+    def _learn(self) -> None:
+        """Judge the predictor by the rows told since its fit, then fit to all of them."""
+        self._told = 0
+        rows, scores = self._history.rows, without_failures(self._history.scores)
+        new = self._problem.extract(rows[len(self._features) :])
+        self._features = np.concatenate([self._features.reshape(-1, new.shape[1]), new])
+        if self._predictor is not None and len(rows) > self._fitted:
+            self._judge(self._predictor, scores)
+        self._predictor = self._spec.model.fit(Training.of(self._features, scores), self._predictor)
+        self._fitted = len(rows)
+
+    def _judge(self, predictor: Predictor, scores: NDArray[np.float64]) -> None:
+        predicted = predictor.predict(self._features)
+        fresh = np.arange(len(scores)) >= self._fitted
+        accuracy = pairwise_accuracy(predicted, scores, among=fresh)
+        recall = top_recall(predicted[fresh], scores[fresh], k=math.ceil(fresh.sum() / 8))
+        self._follow = accuracy > self._spec.chance  # nan is not
+        judged = Quality(int(fresh.sum()), accuracy, recall, self._follow)
+        self.quality = (*self.quality, judged)

@@ -1,0 +1,46 @@
+"""Problem, and the two interfaces of a search: a spec that starts, and what asks and is told."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tilewright.space.space import Population, Space
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Problem:
+    """What is searched: a space, and the features (n, f) in float32 of n valid rows of it.
+
+    `extract` is pure, and so are features: a row's never change.
+    """
+
+    space: Space[Any]
+    extract: Callable[[Population], NDArray[np.float32]]
+
+
+class Searcher(Protocol):
+    """A search under way. The same seed and the same calls give the same proposals."""
+
+    def ask(self, n: int) -> Population:
+        """Propose up to `n` different valid rows, none asked or told before.
+
+        Fewer only if the space has no more to be found.
+        """
+        ...
+
+    def tell(self, rows: Population, scores: NDArray[np.float64]) -> None:
+        """Learn scores, higher = better, -inf = failed, in any order; the rows need not be asked."""
+        ...
+
+
+class Search(Protocol):
+    """A frozen spec of how to search, which many tasks can share."""
+
+    def start(self, problem: Problem, rng: np.random.Generator) -> Searcher:
+        """Begin; the searcher owns `rng` from here on."""
+        ...

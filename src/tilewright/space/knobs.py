@@ -1,0 +1,101 @@
+"""Knobs: what a program asks its choices of."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import permutations
+from typing import Any, Literal, TypeVar
+
+import numpy as np
+
+from tilewright.errors import SpaceError
+from tilewright.space.config import Value, freeze
+from tilewright.space.factorise import factorisations
+
+T = TypeVar("T")
+_LONGEST = 7  # items of an order; 7! = 5040
+
+
+@dataclass(frozen=True, slots=True)
+class Knob:
+    """A named choice. Values of size knobs are integers, and come as arrays in a population."""
+
+    name: str
+    kind: Literal["split", "size", "choice", "order", "flag"]
+    options: tuple[Value, ...]
+
+    def __post_init__(self) -> None:
+        if not self.options:
+            raise SpaceError(f"{self.kind} {self.name!r} has no options; give at least one.")
+        if len(set(self.options)) < len(self.options):
+            raise SpaceError(f"{self.kind} {self.name!r} repeats an option: {self.options}.")
+
+    def __str__(self) -> str:
+        shown = " ".join(map(str, self.options[:6])) + (" …" if len(self.options) > 6 else "")
+        return f"{self.name}: {self.kind} of {len(self.options)}: {shown}"
+
+    @property
+    def structural(self) -> bool:
+        """Whether programs may branch on the value, so that a population holds only one."""
+        return self.kind not in ("split", "size")
+
+
+class Knobs(ABC):
+    """Declare and read choices; each call gives the knob's value in the candidate at hand.
+
+    Which knobs a program asks for may not depend on a knob's value. Size knobs (`split`, `size`)
+    are integers, or int64 arrays with one entry a candidate when a population is made at once:
+    compute with them, do not branch on them. The others are structural: branch freely.
+    """
+
+    def split(
+        self, name: str, extent: int, parts: int, *, max_inner: int | None = None, multiple: int = 1
+    ) -> tuple[Any, ...]:
+        """Choose factors of `extent`, outermost first (a size knob); their product is >= extent."""
+        if isinstance(extent, np.ndarray):
+            raise SpaceError(
+                f"cannot split {name!r}: its extent depends on another knob; split the original "
+                "loop into more parts instead."
+            )
+        options = factorisations(int(extent), parts, max_inner, multiple)
+        return self._take(name, "split", options)
+
+    def size(self, name: str, options: Sequence[int]) -> Any:
+        """Choose one of some integers (a size knob)."""
+        return self._take(name, "size", tuple(int(o) for o in options))
+
+    def choice(self, name: str, options: Sequence[T]) -> T:
+        """Choose one of some values: bool, int, float, str, None or tuples of these."""
+        return self._take(name, "choice", tuple(freeze(o, name) for o in options))
+
+    def order(self, name: str, items: Sequence[T]) -> tuple[T, ...]:
+        """Choose an order of up to seven items; the first option is the order given."""
+        if len(items) > _LONGEST:
+            raise SpaceError(
+                f"cannot order {len(items)} items in {name!r}: more than {_LONGEST} have too many "
+                "orders to list; offer some with choice()."
+            )
+        return self._take(name, "order", _orders(tuple(freeze(i, name) for i in items)))
+
+    def flag(self, name: str) -> bool:
+        """Choose yes or no."""
+        return self._take(name, "flag", (False, True))
+
+    @abstractmethod
+    def require(self, condition: Any) -> None:
+        """Leave candidates out of the space for which `condition` (bool or bool array) is false.
+
+        State requirements right after the knobs they need: a search only runs a program as far as
+        its last one to know whether a candidate is in the space.
+        """
+
+    @abstractmethod
+    def _take(self, name: str, kind: Any, options: tuple[Value, ...]) -> Any: ...
+
+
+@lru_cache(maxsize=256)
+def _orders(items: tuple[Value, ...]) -> tuple[Value, ...]:
+    return tuple(permutations(items))

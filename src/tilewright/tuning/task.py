@@ -1,0 +1,99 @@
+"""A task: an expression, the machine it is to run on, and the space of ways to compute it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Protocol
+
+from tilewright.errors import ScheduleError
+from tilewright.expr.tensor import Tensor
+from tilewright.records.store import Records
+from tilewright.schedule.schedule import Schedule
+from tilewright.space.config import Config
+from tilewright.space.derive import derive
+from tilewright.space.knobs import Knobs
+from tilewright.space.space import Space
+from tilewright.target import Target, host
+
+Template = Callable[[Schedule, Knobs, Target], Schedule]
+
+
+class Operator(Protocol):
+    """A value that says what it computes, and offers a space of ways to do so."""
+
+    @property
+    def name(self) -> str: ...
+
+    def expression(self) -> Tensor: ...
+
+    def space(self, s: Schedule, knob: Knobs, target: Target) -> Schedule: ...
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """Work to be tuned: an expression (or an operator) on a target.
+
+    Without a `template` the operator's own is used, or a space derived from the expression.
+    `weight` is how often the work is done; `threads` how many a measurement uses.
+    """
+
+    work: Tensor | Operator
+    target: Target = None  # type: ignore[assignment]
+    template: Template | None = None
+    weight: int = 1
+    threads: int = 1
+
+    def __post_init__(self) -> None:
+        if self.target is None:  # pyright: ignore[reportUnnecessaryComparison]
+            object.__setattr__(self, "target", host())
+
+    @cached_property
+    def expression(self) -> Tensor:
+        return self.work if isinstance(self.work, Tensor) else self.work.expression()
+
+    @cached_property
+    def name(self) -> str:
+        if not isinstance(self.work, Tensor):
+            return self.work.name
+        shape = "x".join(map(str, self.work.shape)) or "scalar"
+        return f"{self.work.name} {shape}"
+
+    @cached_property
+    def key(self) -> str:
+        """What equal work has in common: the digest of its canonical expression."""
+        return self.expression.digest
+
+    @property
+    def flops(self) -> int:
+        return self.expression.flops
+
+    @cached_property
+    def space(self) -> Space[Schedule]:
+        """The space of schedules, declared by running the template once."""
+        template = self.template or getattr(self.work, "space", None) or derive
+        return Space.declare(lambda knob: template(self._start, knob, self.target))
+
+    @cached_property
+    def _start(self) -> Schedule:
+        return Schedule(self.expression)
+
+    def schedule(self, config: Config) -> Schedule:
+        """Return the schedule of one configuration."""
+        return self.space.instantiate(config)
+
+    def fallback(self) -> Schedule:
+        """Return a schedule that needs no measurement: the space's first configuration."""
+        return self.schedule(self.space.default())
+
+    def best(self, records: Records | None) -> Schedule:
+        """Return the fastest recorded schedule, or the fallback if nothing was measured."""
+        trial = None if records is None else records.best(self.key, self.target.key)
+        if trial is None:
+            return self.fallback()
+        steps: list[dict[str, Any]] = [dict(step) for step in trial.steps]
+        try:
+            return Schedule.from_json(self.expression, steps)
+        except ScheduleError:
+            return self.fallback()

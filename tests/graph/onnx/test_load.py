@@ -1,0 +1,163 @@
+"""What `load` refuses, and the sentences it says; the operators are tested beside `operators`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from benchmarks.models import resnet18
+from onnx import TensorProto, helper
+from onnx.helper import make_node
+from tests.graph.models import floats, save, write
+
+from tilewright.errors import ModelError
+from tilewright.graph.ir import Value
+from tilewright.graph.onnx import load
+
+RELU = [make_node("Relu", ["x"], ["y"])]
+
+
+def small(tmp_path: Path) -> Path:
+    return save(resnet18.build(32, 8, (1,), classes=5), tmp_path / "small.onnx")
+
+
+def test_missing_file_and_directory(tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match=r"none\.onnx: there is no such file"):
+        load(tmp_path / "none.onnx")
+    with pytest.raises(ModelError, match="it is a directory"):
+        load(tmp_path)
+
+
+@pytest.mark.parametrize("content", [b"", b"\x00\x01\x02" * 50, b"{}", b"no model\n" * 100])
+def test_files_that_hold_no_model(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "bad.onnx"
+    path.write_bytes(content)
+    with pytest.raises(ModelError, match=r"bad\.onnx: it is no whole ONNX model"):
+        load(path)
+
+
+@pytest.mark.parametrize("share", [0.02, 0.3, 0.7, 0.999])
+def test_truncated_file(tmp_path: Path, share: float) -> None:
+    path = small(tmp_path)
+    whole = path.read_bytes()
+    path.write_bytes(whole[: int(len(whole) * share)])
+    with pytest.raises(ModelError):
+        load(path)
+
+
+def test_weights_that_do_not_fit_their_shape(tmp_path: Path) -> None:
+    model = resnet18.build(32, 8, (1,), classes=5)
+    model.graph.initializer[0].raw_data = b"\0" * 12
+    with pytest.raises(ModelError, match="conv1.weight"):
+        load(save(model, tmp_path / "m.onnx"))
+
+
+def test_external_weights(tmp_path: Path) -> None:
+    model = resnet18.build(32, 8, (1,), classes=5)
+    path = tmp_path / "m.onnx"
+    onnx.save_model(model, str(path), save_as_external_data=True, location="m.data")
+    inside = load(small(tmp_path)).constants
+    assert all(np.array_equal(array, inside[n]) for n, array in load(path).constants.items())
+    (tmp_path / "m.data").unlink()
+    with pytest.raises(ModelError, match="its weights lie in another file"):
+        load(path)
+
+
+def test_all_unsupported_operators_are_listed_at_once(tmp_path: Path) -> None:
+    nodes = [
+        make_node("Erf", ["x"], ["a"], name="first"),
+        make_node("Softmax", ["a"], ["b"], name="second"),
+        make_node("Relu", ["b"], ["c"], name="fine"),
+        make_node("MatMul", ["x", "x"], ["d"], name="third"),
+        make_node("Clip", ["x", "", "six"], ["e"]),
+        make_node("MaxPool", ["x"], ["f", "where"], kernel_shape=[1, 1], name="fourth"),
+        make_node("Mine", ["x"], ["g"], name="fifth", domain="my.own"),
+    ]
+    outputs = ("c", "d", "e", "f", "where", "g")
+    constants = {"six": np.float32(6).reshape(())}
+    path = write(tmp_path / "m.onnx", nodes, {"x": (1, 2, 3, 3)}, constants, outputs)
+    with pytest.raises(ModelError) as error:
+        load(path)
+    text = str(error.value)
+    assert "m.onnx: 6 nodes are not supported" in text
+    for line in (
+        "Erf 'first': not supported",
+        "Softmax 'second': not supported",
+        "MatMul 'third': its second factor 'x' is computed, not constant",
+        "Clip 'e': it clips to [-inf, 6]; only [0, inf], a ReLU, is supported",
+        "MaxPool 'fourth': its output 'where' is read, but only the first output is computed",
+        "Mine 'fifth': not supported",
+        "supported are Add, ",
+    ):
+        assert line in text
+    assert "fine" not in text
+
+
+def test_refusals_of_shape_and_type(tmp_path: Path) -> None:
+    constants = {"w": floats(np.random.default_rng(0), 2, 3, 3, 3), "d": np.zeros(3)}
+    nodes = [
+        make_node("Conv", ["x", "w"], ["a"], name="channels"),
+        make_node("Add", ["x", "d"], ["b"], name="double"),
+        make_node("Conv", ["x"], ["c"], name="inputs"),
+        make_node("MaxPool", ["x"], ["e"], kernel_shape=[9, 9], name="large"),
+        make_node("Reshape", ["x", "s"], ["f"], name="elements"),
+    ]
+    constants["s"] = np.array([5, 5])
+    path = write(tmp_path / "m.onnx", nodes, {"x": (1, 2, 4, 3)}, constants, tuple("abcef"))
+    with pytest.raises(ModelError) as error:
+        load(path)
+    for line in (
+        "Conv 'channels': a convolution of 2 channels in 1 groups cannot use weights of 3 by 2",
+        "Add 'double': 'd' is of type float64; only float32 is computed",
+        "Conv 'inputs': Node",
+        "MaxPool 'large': a window of 9x9",
+        "Reshape 'elements': a tensor of shape (1, 2, 4, 3) cannot be reshaped to (5, 5)",
+    ):
+        assert line in str(error.value)
+
+
+def test_open_shapes_say_how_to_give_them(tmp_path: Path) -> None:
+    path = write(tmp_path / "m.onnx", RELU, {"x": ("N", 3, "H", "W")}, {})
+    with pytest.raises(ModelError, match=r"'x' .* NxxHxW|NxxH|--shape x=1x3x224x224"):
+        load(path)
+    assert load(path, {"x": (2, 3, 8, 9)}).inputs == (Value("x", (2, 3, 8, 9)),)
+
+
+def test_unknown_rank_takes_any_shape(tmp_path: Path) -> None:
+    path = write(tmp_path / "m.onnx", RELU, {"x": None}, {})
+    with pytest.raises(ModelError, match="--shape x="):
+        load(path)
+    assert load(path, {"x": (7,)}).inputs[0].shape == (7,)
+
+
+@pytest.mark.parametrize("given", [(1, 4, 8, 8), (1, 3, 8), (0, 3, 8, 8)])
+def test_shapes_that_do_not_fit(tmp_path: Path, given: tuple[int, ...]) -> None:
+    path = write(tmp_path / "m.onnx", RELU, {"x": ("N", 3, "H", "W")}, {})
+    with pytest.raises(ModelError, match="cannot have the shape"):
+        load(path, {"x": given})
+    with pytest.raises(ModelError, match=r"no such input.\n  its inputs: x"):
+        load(path, {"data": (1, 3, 8, 8)})
+
+
+def test_inputs_of_another_type(tmp_path: Path) -> None:
+    x = helper.make_tensor_value_info("x", TensorProto.FLOAT16, [2])
+    y = helper.make_tensor_value_info("y", TensorProto.FLOAT16, [2])
+    model = helper.make_model(helper.make_graph(RELU, "test", [x], [y]))
+    with pytest.raises(ModelError, match="is of type float16"):
+        load(save(model, tmp_path / "m.onnx"))
+
+
+def test_old_operator_sets(tmp_path: Path) -> None:
+    path = write(tmp_path / "m.onnx", RELU, {"x": (2,)}, {}, opset=8)
+    with pytest.raises(ModelError, match="operator set 8, older than 9"):
+        load(path)
+
+
+def test_initializers_may_be_listed_as_inputs(tmp_path: Path) -> None:
+    """Exporters before IR version 4 listed every weight as an input, too."""
+    nodes = [make_node("Add", ["x", "c"], ["y"])]
+    constants = {"c": np.ones(2, np.float32)}
+    path = write(tmp_path / "m.onnx", nodes, {"x": (2,), "c": (2,)}, constants)
+    assert [value.name for value in load(path).inputs] == ["x"]
