@@ -181,33 +181,35 @@ def direct(s: Schedule, knob: Knobs, target: Target) -> Schedule:
     padded = "pad" in names
     s = s.inline("pad") if padded else s
     co = s.extent("co")
-    channels = knob.split("co", co, 2, max_inner=lanes * MAX_TILE_VECTORS, multiple=lanes)
-    rows = knob.split("y", s.extent("y"), 2, max_inner=8)
+    channels = knob.split("co", co, 3, max_inner=lanes * MAX_TILE_VECTORS, multiple=lanes)
+    rows = knob.split("y", s.extent("y"), 3, max_inner=8)
     columns = knob.split("x", s.extent("x"), 2, max_inner=28)
     depth = knob.split("ci", s.extent("ci"), 2, max_inner=16)
     spread = knob.flag("unroll kx") if s.extent("kx") > 1 else False
     inner = knob.choice("reduce", ("ky kx ci", "ci ky kx"))
     outer = knob.choice("outer", ("co y", "y co"))
 
-    vectors = -(-channels[1] // lanes)
-    pixels = rows[1] * columns[1]
+    vectors = -(-channels[2] // lanes)
+    pixels = rows[2] * columns[1]
     taps = s.extent("kx") if spread else 1
     knob.require(pixels * vectors + vectors + 1 <= target.registers)
     knob.require(pixels * vectors * depth[1] * taps <= MAX_BODY)
     if padded:
         across = _variants(columns, s.extent("kx"), whole=spread)
-        down = np.where(rows[1] > 1, _variants(rows, s.extent("ky"), whole=False), 1)
+        tiles = (rows[0] * rows[1], rows[2])
+        down = np.where(rows[2] > 1, _variants(tiles, s.extent("ky"), whole=False), 1)
         knob.require(pixels * vectors * depth[1] * taps * across * down <= MAX_CODE)
 
     for loop, factors in ("co", channels), ("y", rows), ("x", columns), ("ci", depth):
         s = s.split(loop, factors)
-    head = ("co.0", "y.0") if outer == "co y" else ("y.0", "co.0")
+    order = ("co", "y") if outer == "co y" else ("y", "co")
+    head, middle = ([f"{loop}.{level}" for loop in order] for level in (0, 1))
     reduce = {"ky kx ci": ("ky", "kx", "ci.0"), "ci ky kx": ("ci.0", "ky", "kx")}[inner]
     group = ("g",) if grouped else ()
-    s = s.reorder("n", *group, *head, "x.0", *reduce, "ci.1", "y.1", "x.1", "co.1")
+    s = s.reorder("n", *group, *head, *middle, "x.0", *reduce, "ci.1", "y.2", "x.1", "co.2")
     for loop in ("n", *group, *head):
         s = s.parallel(loop)
-    s = s.unroll("ci.1").unroll("y.1").unroll("x.1").vectorize("co.1")
+    s = s.unroll("ci.1").unroll("y.2").unroll("x.1").vectorize("co.2")
     s = s.unroll("kx") if spread else s
     s = s.pack("W")
     return s.fuse_at("out", "x.0") if "out" in names else s.cache_write("conv", "x.0")

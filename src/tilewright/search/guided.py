@@ -35,7 +35,7 @@ class Guided:
     diversity: float = 2.0
     alpha: float = 0.1
     seeds: int = 64
-    chance: float = 0.55
+    chance: float = 0.52
 
     def start(self, problem: Problem, rng: np.random.Generator) -> GuidedSearcher:
         return GuidedSearcher(self, problem, rng)

@@ -34,7 +34,7 @@ class Searcher(Protocol):
         ...
 
     def tell(self, rows: Population, scores: NDArray[np.float64]) -> None:
-        """Learn scores, higher = better, -inf = failed, in any order; the rows need not be asked."""
+        """Learn scores, higher = better, -inf = failed; in any order, of rows asked or not."""
         ...
 
 

@@ -15,21 +15,22 @@ _NEVER = frozenset(
     {"RandomNormal", "RandomUniform", "RandomNormalLike", "RandomUniformLike", "Bernoulli"}
     | {"Multinomial", "If", "Loop", "Scan"}
 )
+# Inputs of which only the shape or the type matters.
+_DESCRIBED = {"Shape": (0,), "Size": (0,), "CastLike": (1,)}
 
 
 def fold(source: Source, opsets: Sequence[onnx.OperatorSetIdProto]) -> list[np.ndarray] | None:
     """Return the outputs of a node whose inputs are all constant, or None for any other.
 
-    Asking for a shape counts as constant, because every shape of a graph is known.
+    An input counts as constant where only its shape or type matters, for these are known.
     """
     if source.op in _NEVER or not source.standard:
         return None
-    if source.op in ("Shape", "Size"):
-        shape = source.shape()
-        feed = {source.inputs[0]: np.broadcast_to(np.float32(0), shape)}
-    elif all(name in source.scope.constants for name in source.inputs if name):
-        feed = {name: source.scope.constants[name] for name in source.inputs if name}
-    else:
+    feed = {name: source.known(i) for i, name in enumerate(source.inputs) if name}
+    for index in _DESCRIBED.get(source.op, ()):
+        if source.known(index) is None:
+            feed[source.inputs[index]] = np.broadcast_to(np.float32(0), source.shape(index))
+    if any(array is None for array in feed.values()):
         return None
     inputs = [
         onnx.helper.make_tensor_value_info(

@@ -13,6 +13,7 @@ IMPORTERS: Mapping[str, Callable[[Source], str]] = {
     "AveragePool": images.average_pool,
     "BatchNormalization": images.batch_norm,
     "Cast": pointwise.cast,
+    "CastLike": pointwise.cast_like,
     "Clip": pointwise.clip,
     "Conv": images.conv,
     "Dropout": pointwise.dropout,

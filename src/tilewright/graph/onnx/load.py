@@ -28,7 +28,7 @@ def load(path: str | PathLike[str], shapes: Mapping[str, Sequence[int]] | None =
     """
     model = read(Path(path))
     inputs = inputs_of(model, shapes or {}, str(path))
-    scope = Scope(Builder(inputs, {}), constants_of(model))
+    scope = Scope(Builder(inputs, {}), constants_of(model, Path(path)))
     scope.values.update((value.name, value.name) for value in inputs)
     read_names = {name for node in model.graph.node for name in node.input}
     read_names.update(output.name for output in model.graph.output)

@@ -51,6 +51,11 @@ def cast(source: Source) -> str:
     return source.value()
 
 
+def cast_like(source: Source) -> str:
+    source.value(1)  # refused there if it is not float32
+    return source.value()
+
+
 def _add(source: Source, left: int, right: int) -> str:
     """Add two inputs; the smaller one, which must be constant, is repeated along the larger."""
     if source.known(left) is not None:

@@ -40,15 +40,17 @@ def read(path: Path) -> onnx.ModelProto:
     return model
 
 
-def constants_of(model: onnx.ModelProto) -> dict[str, np.ndarray]:
+def constants_of(model: onnx.ModelProto, path: Path) -> dict[str, np.ndarray]:
     """Return the arrays that are stored in the model, by name."""
-    try:
-        return {t.name: onnx.numpy_helper.to_array(t) for t in model.graph.initializer}
-    except (ValueError, TypeError) as error:
-        raise ModelError(
-            f"the model is broken: its weights do not fit their shapes ({error}).\n"
-            "  Export it again."
-        ) from None
+    arrays: dict[str, np.ndarray] = {}
+    for tensor in model.graph.initializer:
+        try:
+            arrays[tensor.name] = onnx.numpy_helper.to_array(tensor)
+        except (ValueError, TypeError) as error:
+            raise _broken(
+                path, f"constant {tensor.name!r} does not fit its shape: {error}"
+            ) from None
+    return arrays
 
 
 def _check_operator_set(model: onnx.ModelProto, path: Path) -> None:

@@ -1,0 +1,142 @@
+"""What every search must do; subclass and set `make`."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Iterator
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tilewright.search.problem import Problem, Search, Searcher
+from tilewright.space.knobs import Knobs
+from tilewright.space.space import Population, Space
+from tilewright.testing import toys
+
+
+class SearchSuite:
+    """Tests of a search's contract.
+
+    class TestMine(SearchSuite):
+        make = Mine                # or any function without arguments that returns a spec
+        beats_random = True        # for searches that learn from scores
+    """
+
+    make: ClassVar[Callable[[], Search]]
+    beats_random: ClassVar[bool] = False
+
+    def start(self, problem: Problem, seed: int = 0) -> Searcher:
+        return type(self).make().start(problem, np.random.default_rng(seed))
+
+    def test_spec_pickles_and_is_equal_by_value(self) -> None:
+        spec = type(self).make()
+        assert pickle.loads(pickle.dumps(spec)) == spec == type(self).make()
+
+    def test_proposals_are_valid_and_never_repeated(self) -> None:
+        toy = toys.problem()
+        asked = [rows for rows, _ in _play(self.start(toy), toy, batches=6, size=32)]
+        assert all(len(rows) == 32 for rows in asked), "the space has more rows than were asked"
+        rows = np.concatenate(asked)
+        assert rows.dtype == np.int32
+        assert toy.space.valid(rows).all()
+        assert len(set(toy.space.keys(rows))) == len(rows), "a row was proposed twice"
+
+    def test_same_seed_gives_the_same_proposals(self) -> None:
+        toy = toys.problem()
+        one, two, other = (
+            np.concatenate([rows for rows, _ in _play(self.start(toy, s), toy, 4, 16)])
+            for s in (7, 7, 8)
+        )
+        assert np.array_equal(one, two)
+        assert not np.array_equal(one, other)
+
+    def test_global_random_state_is_left_alone(self) -> None:
+        before = _global_state()
+        toy = toys.problem()
+        list(_play(self.start(toy), toy, batches=3, size=16))
+        assert _global_state() == before
+
+    def test_rows_told_from_elsewhere_are_never_proposed(self) -> None:
+        toy = toys.problem()
+        known = toy.space.sample(np.random.default_rng(1), 128)
+        searcher = self.start(toy)
+        searcher.tell(known, toys.score(toy, known))
+        rows = np.concatenate([rows for rows, _ in _play(searcher, toy, batches=4, size=32)])
+        assert not set(toy.space.keys(rows)) & set(toy.space.keys(known))
+
+    def test_asked_again_before_told_and_told_out_of_order(self) -> None:
+        toy = toys.problem()
+        searcher = self.start(toy)
+        asked = [searcher.ask(16) for _ in range(3)]
+        for rows in reversed(asked):
+            back = rows[::-1]
+            searcher.tell(back[:5], toys.score(toy, back[:5]))
+            searcher.tell(back[5:], toys.score(toy, back[5:]))
+        rows = np.concatenate([*asked, searcher.ask(16)])
+        assert len(set(toy.space.keys(rows))) == 64
+
+    def test_a_small_space_is_proposed_whole_and_then_nothing(self) -> None:
+        space = Space.declare(_small)
+        small = Problem(space, lambda rows: rows.astype(np.float32))
+        searcher = self.start(small)
+        found: list[bytes] = []
+        for _ in range(12):
+            rows = searcher.ask(5)
+            searcher.tell(rows, -rows.sum(axis=1).astype(np.float64))
+            found += space.keys(rows)
+        assert len(found) == len(set(found)) == 11, "4 * 3 combinations, of which one is invalid"
+        assert searcher.ask(5).shape == (0, 2)
+
+    def test_survives_when_every_candidate_fails(self) -> None:
+        toy = toys.problem()
+        searcher = self.start(toy)
+        for _ in range(4):
+            rows = searcher.ask(24)
+            assert len(rows) == 24
+            searcher.tell(rows, np.full(24, -np.inf))
+
+    def test_survives_equal_scores_and_a_batch_of_one(self) -> None:
+        toy = toys.problem()
+        searcher = self.start(toy)
+        for size in (1, 16, 1, 16):
+            rows = searcher.ask(size)
+            assert len(rows) == size
+            searcher.tell(rows, np.full(size, 3.0))
+
+    def test_asking_for_none_and_telling_none_is_fine(self) -> None:
+        toy = toys.problem()
+        searcher = self.start(toy)
+        searcher.tell(np.zeros((0, 4), np.int32), np.zeros(0))
+        assert searcher.ask(0).shape == (0, 4)
+        assert searcher.ask(3).shape == (3, 4)
+
+    def test_beats_random_on_a_planted_optimum(self) -> None:
+        toy = toys.problem()
+        scores = toys.score(toy, toy.space.sample(np.random.default_rng(2), toy.space.size))
+        goal = np.quantile(scores, 0.999 if self.beats_random else 0.9)
+        best = [
+            max(float(scores.max()) for _, scores in _play(self.start(toy, seed), toy, 8, 32))
+            for seed in range(3)
+        ]
+        assert np.median(best) >= goal, f"best of 256: {best}; the best of all is {scores.max()}"
+
+
+def _play(
+    searcher: Searcher, toy: Problem, batches: int, size: int
+) -> Iterator[tuple[Population, NDArray[np.float64]]]:
+    for _ in range(batches):
+        rows = searcher.ask(size)
+        scores = toys.score(toy, rows)
+        searcher.tell(rows, scores)
+        yield rows, scores
+
+
+def _small(knob: Knobs) -> tuple[Any, ...]:
+    a, b = knob.size("a", [1, 2, 3, 4]), knob.choice("b", ["x", "y", "z"])
+    knob.require((a < 4) | (b != "z"))
+    return a, b
+
+
+def _global_state() -> bytes:
+    return pickle.dumps(np.random.get_state())  # noqa: NPY002 the legacy state is what is checked

@@ -1,0 +1,36 @@
+"""Which of many tasks gets the next trials: the one where most time of the whole is to be won."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from tilewright.tuning.session import Session
+
+WINDOW = 48  # trials over which a task's progress is judged
+
+
+def next_task(sessions: Sequence[Session], peak: float | None = None) -> Session | None:
+    """Return the task with the greatest expected gain, or None if all are exhausted.
+
+    A task that was never measured comes first. After that the gain of one more batch is guessed
+    from two things: how much the last trials won, and how far the task is from `peak` (operations a
+    second), which counts less the longer nothing was won. Both are weighted by how much of the
+    whole time the task takes.
+    """
+    open_sessions = [s for s in sessions if not s.exhausted]
+    if not open_sessions:
+        return None
+    return max(open_sessions, key=lambda s: expected_gain(s, peak))
+
+
+def expected_gain(session: Session, peak: float | None) -> float:
+    """Return the seconds of the whole that one more trial of a task may win."""
+    if not math.isfinite(session.best):
+        return math.inf if session.trials < 64 else 0.0
+    share = session.best * session.task.weight
+    before = session.curve[max(0, len(session.curve) - WINDOW)]
+    recent = (before - session.best) / before if math.isfinite(before) else 1.0
+    floor = session.task.flops / peak if peak else 0.5 * session.best
+    slack = max(0.05, 1.0 - floor / session.best)
+    return share * (recent / WINDOW + slack / (session.trials + 16))

@@ -1,0 +1,27 @@
+"""What those who watch a tuning run are told."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from tilewright.records.trial import Outcome
+from tilewright.tuning.session import Session
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One trial is done: trial `done` of `total`, of the task of `session`."""
+
+    done: int
+    total: int
+    session: Session
+    sessions: Sequence[Session]
+    outcome: Outcome
+
+
+Watch = Callable[[Event], None]
+
+
+def ignore(_: Event) -> None:
+    """Watch nothing."""

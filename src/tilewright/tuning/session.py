@@ -1,0 +1,125 @@
+"""One task being tuned: its search, its records, and what came of it so far."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from tilewright.errors import SpaceError
+from tilewright.features import Context, Extractor, Joined, Relation
+from tilewright.measure.build import Request
+from tilewright.measure.local import Measurer
+from tilewright.records.store import Records
+from tilewright.records.trial import Failed, Measured, Outcome, Trial
+from tilewright.schedule.schedule import Schedule
+from tilewright.search.problem import Problem, Search, Searcher
+from tilewright.space.config import Config
+from tilewright.space.space import Population
+from tilewright.tuning.task import Task
+
+FEATURES: Extractor = Joined((Context(), Relation()))
+
+
+@dataclass
+class Session:
+    """The state of one task: `trials` outcomes in order, `curve` the best seconds after each."""
+
+    task: Task
+    records: Records
+    searcher: Searcher
+    trials: int = 0
+    best: float = math.inf
+    curve: list[float] = field(default_factory=list[float])
+    failures: Counter[str] = field(default_factory=Counter[str])
+    first_messages: dict[str, str] = field(default_factory=dict[str, str])
+    exhausted: bool = False
+
+    @staticmethod
+    def open(task: Task, search: Search, records: Records, seed: int) -> Session:
+        """Start a search on a task, and tell it every trial that is on record."""
+        rng = np.random.default_rng([seed, int(task.key[:8], 16)])
+        space = task.space
+        problem = Problem(space, lambda rows: FEATURES.extract(space, rows))
+        session = Session(task, records, search.start(problem, rng))
+        records.register(task.key, task.target.key, task.name, float(task.flops))
+        session._resume()
+        return session
+
+    def _resume(self) -> None:
+        rows: list[np.ndarray] = []
+        outcomes: list[Outcome] = []
+        for trial in self.records.trials(self.task.key, self.task.target.key):
+            try:
+                rows.append(self.task.space.encode(Config.from_json(dict(trial.config))))
+            except SpaceError:
+                continue  # recorded in another space; it still counts as the best if it is
+            outcomes.append(trial.outcome)
+            self._note(trial.outcome)
+        if rows:
+            self.searcher.tell(np.stack(rows), _scores(outcomes))
+
+    def propose(self, count: int) -> Population:
+        """Return up to `count` candidates that were never measured; none if the space is done."""
+        rows = self.searcher.ask(count)
+        self.exhausted = len(rows) < count
+        return rows
+
+    def run(self, rows: Population, measurer: Measurer) -> Iterator[Outcome]:
+        """Measure candidates, commit them, then let the search learn; yield each outcome.
+
+        However the iteration ends, what was measured is on disk and told.
+        """
+        made: list[Trial] = []
+        schedules: list[tuple[Config, Schedule]] = []
+
+        def requests() -> Iterator[Request]:
+            for row in rows:
+                config = self.task.space.config(row)
+                schedule = self.task.schedule(config)
+                schedules.append((config, schedule))
+                best = self.best if math.isfinite(self.best) else None
+                yield Request(
+                    self.task.expression, schedule.loops, self.task.target, self.task.threads, best
+                )
+
+        try:
+            for i, outcome in enumerate(measurer.measure(requests())):
+                config, schedule = schedules[i]
+                made.append(
+                    Trial(
+                        self.task.key, self.task.target.key, config.to_json(), schedule.to_json(),
+                        outcome,
+                    )
+                )  # fmt: skip
+                self._note(outcome)
+                yield outcome
+        finally:
+            self.records.add(made)
+            if made:
+                self.searcher.tell(rows[: len(made)], _scores([t.outcome for t in made]))
+
+    def _note(self, outcome: Outcome) -> None:
+        self.trials += 1
+        match outcome:
+            case Measured():
+                self.best = min(self.best, outcome.median)
+            case Failed():
+                kind = f"{outcome.stage} {outcome.reason}"
+                self.failures[kind] += 1
+                self.first_messages.setdefault(kind, outcome.message)
+        self.curve.append(self.best)
+
+    @property
+    def gflops(self) -> float:
+        return self.task.flops / self.best / 1e9 if math.isfinite(self.best) else 0.0
+
+
+def _scores(outcomes: list[Outcome]) -> np.ndarray:
+    """Return the score of each outcome: minus the logarithm of its time; -inf for a failure."""
+    return np.array(
+        [-math.log2(o.median) if isinstance(o, Measured) else -math.inf for o in outcomes]
+    )
