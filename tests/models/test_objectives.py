@@ -57,9 +57,7 @@ def test_rank_does_not_depend_on_scale_order_of_rows_or_other_groups() -> None:
     scaled = Training.of(data.X, np.exp(3 * data.y), data.group, weight=data.weight)
     assert Rank(scaled).derivatives(f)[0] == pytest.approx(gradient)
     order = np.random.default_rng(2).permutation(60)
-    shuffled = Training.of(
-        data.X, data.y[order], data.group[order], weight=data.weight[order]
-    )
+    shuffled = Training.of(data.X, data.y[order], data.group[order], weight=data.weight[order])
     assert Rank(shuffled).derivatives(f[order])[0] == pytest.approx(gradient[order], abs=1e-5)
     lifted = Training.of(data.X, data.y + 100 * data.group, data.group, weight=data.weight)
     assert Rank(lifted).derivatives(f)[0] == pytest.approx(gradient)

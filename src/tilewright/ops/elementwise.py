@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 from typing import TYPE_CHECKING
 
 import tilewright.expr.tensor as te
@@ -16,26 +17,48 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Elementwise:
-    """`relu` of X, `add` of X and R, or `add_relu`: any shape, seen as one dimension."""
+class Relu:
+    """max(X, 0), of any shape: X is seen as one dimension."""
 
-    kind: str
     size: int
     dtype: str = "float32"
 
     @property
     def name(self) -> str:
-        return f"{self.kind} {self.size}"
+        return f"relu {self.size}"
 
     def expression(self) -> te.Tensor:
         x = te.tensor("X", (self.size,), self.dtype)
-        r = te.tensor("R", (self.size,), self.dtype)
+        return te.compute("out", (self.size,), lambda i: te.maximum(x[i], 0.0))
 
-        def value(i: te.Axis) -> Scalar:
-            total: Scalar = x[i] if self.kind == "relu" else x[i] + r[i]
-            return total if self.kind == "add" else te.maximum(total, 0.0)
+    def space(self, s: Schedule, knob: Knobs, target: Target) -> Schedule:
+        return derive(s, knob, target)
 
-        return te.compute("out", (self.size,), value)
+
+@dataclass(frozen=True)
+class Add:
+    """X + R, where R has as many dimensions as X, each as long or 1, along which it is repeated."""
+
+    shape: tuple[int, ...]
+    other: tuple[int, ...]
+    dtype: str = "float32"
+
+    @property
+    def name(self) -> str:
+        return f"add {'x'.join(map(str, self.shape))}"
+
+    def expression(self) -> te.Tensor:
+        whole = self.shape == self.other
+        shape = (prod(self.shape),) if whole else self.shape
+        other = shape if whole else self.other
+        x = te.tensor("X", shape, self.dtype)
+        r = te.tensor("R", other, self.dtype)
+
+        def value(*at: te.Axis) -> Scalar:
+            repeated = tuple(i if n > 1 else 0 for i, n in zip(at, other, strict=True))
+            return x[at] + r[repeated]
+
+        return te.compute("out", shape, value)
 
     def space(self, s: Schedule, knob: Knobs, target: Target) -> Schedule:
         return derive(s, knob, target)

@@ -50,7 +50,7 @@ def module(nest: Nest, target: Target, name: str = "kernel") -> Module:
                  "declare i32 @omp_get_thread_num()",
                  "declare i32 @omp_get_num_threads()"] if shared else []  # fmt: skip
     text = "\n".join(
-        [f'target triple = "{target.triple}"', *functions, entry, _repeat(name)]
+        [f'target triple = "{target.triple}"', *functions, entry, repeat(name)]
         + sorted(declared)
         + externals
         + ['attributes #0 = { nounwind "prefer-vector-width"="%d" }' % (target.vector_bytes * 8)]
@@ -169,7 +169,7 @@ def _entry(name: str, calls: list[str], parameters: tuple[Buffer, ...]) -> str:
     )
 
 
-def _repeat(name: str) -> str:
+def repeat(name: str) -> str:
     """A loop that calls the entry `count` times, so that timing it costs no Python."""
     return "\n".join(
         [

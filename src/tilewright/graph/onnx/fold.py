@@ -26,12 +26,15 @@ def fold(source: Source, opsets: Sequence[onnx.OperatorSetIdProto]) -> list[np.n
     """
     if source.op in _NEVER or not source.standard:
         return None
-    feed = {name: source.known(i) for i, name in enumerate(source.inputs) if name}
-    for index in _DESCRIBED.get(source.op, ()):
-        if source.known(index) is None:
-            feed[source.inputs[index]] = np.broadcast_to(np.float32(0), source.shape(index))
-    if any(array is None for array in feed.values()):
-        return None
+    feed: dict[str, np.ndarray] = {}
+    for index, name in enumerate(source.inputs):
+        array = source.known(index) if name else None
+        if array is None and index in _DESCRIBED.get(source.op, ()):
+            array = np.broadcast_to(np.float32(0), source.shape(index))
+        if array is not None:
+            feed[name] = array
+        elif name:
+            return None
     inputs = [
         onnx.helper.make_tensor_value_info(
             name, onnx.helper.np_dtype_to_tensor_dtype(array.dtype), array.shape

@@ -1,0 +1,75 @@
+"""compile: from a network and records to one callable module."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tilewright.graph.kernels import arguments
+from tilewright.graph.model import Model
+from tilewright.graph.module import Call, Module
+from tilewright.graph.plan import plan
+from tilewright.loops.interpret import packed
+from tilewright.loops.nodes import Buffer
+from tilewright.records.store import Records
+from tilewright.runtime.artifact import Artifact, check_runs_here, compile_nest
+from tilewright.runtime.memory import aligned
+from tilewright.target import Target, host
+from tilewright.tuning.task import Operator, Task
+
+
+def compile(
+    model: Model,
+    records: Records | None = None,
+    *,
+    target: Target | None = None,
+    threads: int | None = None,
+) -> Module:
+    """Compile a network with the best schedules on record, and a fallback for work without any.
+
+    Constants are packed now. `threads` is how many threads a run uses unless it says otherwise
+    (default: the target's cores).
+    """
+    target = target or host()
+    check_runs_here(target)
+    graph, artifacts = model.graph, dict[Operator, _Compiled]()
+    calls: list[Call] = []
+    for node, operator in zip(graph.nodes, model.operators, strict=True):
+        if operator is None:
+            continue
+        if operator not in artifacts:
+            artifacts[operator] = _compile(Task(operator, target), records, len(artifacts))
+        made = artifacts[operator]
+        given = arguments(node, operator)
+        places: list[str | np.ndarray | Buffer] = []
+        for buffer in made.artifact.parameters:
+            if buffer.scope == "output":
+                places.append(node.output.name)
+            elif buffer.scope == "workspace":
+                places.append(buffer)
+            else:
+                value = given[buffer.source or buffer.name]
+                array = graph.constants.get(value) if isinstance(value, str) else value
+                if array is None:
+                    assert isinstance(value, str)
+                    places.append(value)
+                else:
+                    shaped = array.reshape(made.shapes[buffer.source or buffer.name])
+                    places.append(aligned(packed(buffer, shaped) if buffer.source else shaped))
+        calls.append(Call(node.name, operator.name, made.task.flops, made.artifact, tuple(places)))
+    return Module(graph, tuple(calls), plan(graph), target, threads or target.cores)
+
+
+@dataclass(frozen=True)
+class _Compiled:
+    task: Task
+    artifact: Artifact
+    shapes: dict[str, tuple[int, ...]]
+
+
+def _compile(task: Task, records: Records | None, number: int) -> _Compiled:
+    schedule = task.best(records)
+    artifact = compile_nest(schedule.loops, task.target, f"op{number}")
+    shapes = {t.name: t.shape for t in task.expression.inputs}
+    return _Compiled(task, artifact, shapes)

@@ -1,0 +1,54 @@
+"""A network as it was loaded: its optimized graph, and the tasks that tuning it means."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from os import PathLike
+
+from tilewright.graph.ir import Graph
+from tilewright.graph.kernels import operator_of
+from tilewright.graph.passes import optimize
+from tilewright.target import Target, host
+from tilewright.tuning.task import Operator, Task
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """A network. `source` is the graph as the file states it; `graph` is what is compiled."""
+
+    source: Graph
+
+    @cached_property
+    def graph(self) -> Graph:
+        return optimize(self.source)
+
+    @cached_property
+    def operators(self) -> tuple[Operator | None, ...]:
+        """The operator of each node of `graph`; None where a node computes nothing."""
+        return tuple(operator_of(node, self.graph) for node in self.graph.nodes)
+
+    def tasks(self, target: Target | None = None, threads: int = 1) -> tuple[Task, ...]:
+        """Return one task for each different piece of work, weighted by how often it is done."""
+        counts: dict[Operator, int] = {}
+        for operator in self.operators:
+            if operator is not None:
+                counts[operator] = counts.get(operator, 0) + 1
+        return tuple(
+            Task(operator, target or host(), weight=count, threads=threads)
+            for operator, count in counts.items()
+        )
+
+
+def load_onnx(
+    path: str | PathLike[str], shapes: Mapping[str, Sequence[int]] | None = None
+) -> Model:
+    """Load a network from an ONNX file; `shapes` fixes inputs whose shape the file leaves open.
+
+    Raise ModelError for a missing or broken file, for open shapes, and for operators that are not
+    supported (all of them at once, with the names of their nodes).
+    """
+    from tilewright.graph.onnx import load
+
+    return Model(load(path, shapes))

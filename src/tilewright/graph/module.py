@@ -1,0 +1,184 @@
+"""A compiled network: machine code, packed weights, planned memory; one call runs it all."""
+
+from __future__ import annotations
+
+import ctypes
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tilewright.codegen.llvm.compile import object_code
+from tilewright.codegen.llvm.module import repeat
+from tilewright.errors import ArgumentError
+from tilewright.graph.ir import Graph, Value
+from tilewright.graph.plan import Plan
+from tilewright.loops.nodes import Buffer, product
+from tilewright.runtime.artifact import Artifact
+from tilewright.runtime.load import Loaded, Loader, pointers
+from tilewright.runtime.memory import ALIGNMENT, empty
+from tilewright.target import Target
+
+Array = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Call:
+    """One kernel call: where each parameter lies (a value of the graph, an array, or scratch)."""
+
+    node: str
+    work: str
+    flops: int
+    artifact: Artifact
+    places: tuple[str | Array | Buffer, ...]
+
+
+class Module:
+    """A network ready to run: `module(x)` or `module(name=x, ...)` on arrays.
+
+    It holds its own memory, so one module serves one thread at a time; compile another for a second.
+    """
+
+    def __init__(
+        self, graph: Graph, calls: tuple[Call, ...], plan: Plan, target: Target, threads: int
+    ) -> None:
+        self.graph, self.calls, self.plan, self.threads = graph, calls, plan, threads
+        self._loader = Loader(recycle=1 << 30)
+        self._arena = empty((max(1, plan.nbytes),), "uint8")
+        self._scratch = empty((max(1, max(map(_scratch, calls), default=0)),), "uint8")
+        loaded: dict[str, Loaded] = {}
+        for call in calls:
+            if call.artifact.name not in loaded:
+                loaded[call.artifact.name] = self._loader.load(call.artifact)
+        self._loaded = loaded
+        self._patches: dict[str, list[int]] = {}
+        addresses: list[int] = []
+        self._starts: list[int] = []
+        for call in calls:
+            self._starts.append(len(addresses))
+            self._place(call, addresses)
+        self._table = pointers(addresses)
+        self._entry = self._loader.load(_sequence(calls, self._starts, loaded, target))
+        self._values = graph.values
+
+    @property
+    def inputs(self) -> tuple[Value, ...]:
+        return self.graph.inputs
+
+    @property
+    def peak_bytes(self) -> int:
+        """Bytes of memory for activations and scratch; weights are not counted."""
+        return self._arena.nbytes + self._scratch.nbytes
+
+    def __call__(self, *arrays: Any, threads: int | None = None, **named: Any) -> Any:
+        """Run the network; return its output, or a tuple of them.
+
+        Arrays are given in the order of `inputs`, or by name. Raise ArgumentError, which lists all
+        that is wrong, if they do not fit.
+        """
+        given = self._check(arrays, named)
+        outputs: dict[str, Array] = {}
+        for name in self.graph.outputs:
+            value = self._values[name]
+            outputs[name] = empty(value.shape, value.dtype)
+        self._bind(given, outputs)
+        self._entry.run(self._table, threads or self.threads)
+        results = tuple(self._result(name, given, outputs) for name in self.graph.outputs)
+        return results[0] if len(results) == 1 else results
+
+    def profile(
+        self, *arrays: Any, threads: int | None = None, repeats: int = 20
+    ) -> list[tuple[Call, float]]:
+        """Run kernel by kernel; return each call with its least time in seconds."""
+        self(*arrays, threads=threads)
+        best = [float("inf")] * len(self.calls)
+        for _ in range(repeats):
+            for i, call in enumerate(self.calls):
+                at = ctypes.addressof(self._table) + 8 * self._starts[i]
+                begin = time.perf_counter_ns()
+                self._loaded[call.artifact.name].run(at, threads or self.threads)
+                best[i] = min(best[i], (time.perf_counter_ns() - begin) * 1e-9)
+        return list(zip(self.calls, best, strict=True))
+
+    def _place(self, call: Call, addresses: list[int]) -> None:
+        scratch = 0
+        for place in call.places:
+            if isinstance(place, Buffer):
+                addresses.append(self._scratch.ctypes.data + scratch)
+                scratch += _size(place)
+            elif isinstance(place, str):
+                root = self.plan.roots[place]
+                buffer = self.plan.buffer(place)
+                self._patches.setdefault(root, []).append(len(addresses))
+                addresses.append(self._arena.ctypes.data + buffer.offset if buffer else 0)
+            else:
+                addresses.append(place.ctypes.data)
+
+    def _bind(self, given: Mapping[str, Array], outputs: Mapping[str, Array]) -> None:
+        """Point the kernels that read inputs or make outputs at the caller's arrays."""
+        for name, array in (*outputs.items(), *given.items()):
+            root = self.plan.roots[name]
+            if name in given or (root not in given and root not in self.graph.constants):
+                for position in self._patches.get(root, ()):
+                    self._table[position] = array.ctypes.data
+
+    def _result(
+        self, name: str, given: Mapping[str, Array], outputs: Mapping[str, Array]
+    ) -> Array:
+        root = self.plan.roots[name]
+        source = given.get(root, self.graph.constants.get(root))
+        if source is None:
+            source = next(a for n, a in reversed(outputs.items()) if self.plan.roots[n] == root)
+        if source is not outputs[name]:
+            outputs[name][...] = source.reshape(outputs[name].shape)
+        return outputs[name]
+
+    def _check(self, arrays: tuple[Any, ...], named: Mapping[str, Any]) -> dict[str, Array]:
+        wanted = {value.name: value for value in self.inputs}
+        given = dict(zip(wanted, arrays, strict=False)) | dict(named)
+        problems = [f"there is no input {name!r}" for name in named if name not in wanted]
+        if len(arrays) > len(wanted):
+            problems.append(f"{len(arrays)} arrays for {len(wanted)} inputs")
+        checked: dict[str, Array] = {}
+        for name, value in wanted.items():
+            if name not in given:
+                problems.append(f"{value} is missing")
+                continue
+            raw = given[name]
+            if not isinstance(raw, np.ndarray):
+                if not hasattr(raw, "__dlpack__"):
+                    problems.append(f"{value} is given as {type(raw).__name__}")
+                    continue
+                raw = np.from_dlpack(raw)
+            if raw.shape != value.shape or raw.dtype != value.dtype:
+                problems.append(f"{value} is given as {raw.dtype} {'x'.join(map(str, raw.shape))}")
+            checked[name] = np.ascontiguousarray(raw)
+        if problems:
+            listed = ", ".join(map(str, self.inputs))
+            raise ArgumentError(f"cannot run: {'; '.join(problems)}. The inputs are {listed}.")
+        return checked
+
+
+def _size(buffer: Buffer) -> int:
+    nbytes = int(product(buffer.shape)) * np.dtype(buffer.dtype).itemsize
+    return -(-nbytes // ALIGNMENT) * ALIGNMENT
+
+
+def _scratch(call: Call) -> int:
+    return sum(_size(place) for place in call.places if isinstance(place, Buffer))
+
+
+def _sequence(
+    calls: tuple[Call, ...], starts: list[int], loaded: Mapping[str, Loaded], target: Target
+) -> Artifact:
+    """Return code that runs all kernels in order, each with its part of the table."""
+    lines = [f'target triple = "{target.triple}"', "define void @net(ptr %table, i32 %threads) #0 {"]
+    for i, (call, start) in enumerate(zip(calls, starts, strict=True)):
+        entry = loaded[call.artifact.name].entry
+        lines.append(f"  %a{i} = getelementptr ptr, ptr %table, i64 {start}")
+        lines.append(f"  call void inttoptr (i64 {entry} to ptr)(ptr %a{i}, i32 %threads)")
+    lines += ["  ret void", "}", repeat("net"), "attributes #0 = { nounwind }"]
+    text = "\n".join(lines)
+    return Artifact(object_code(text, target), "net", (), (), (), target, text)

@@ -1,0 +1,60 @@
+from dataclasses import dataclass
+
+import numpy as np
+
+from tilewright.models import Predictor, Training
+from tilewright.search import Annealing, Guided
+from tilewright.testing import toys
+
+
+@dataclass(frozen=True)
+class Fixed:
+    """Predicts a function of the features and learns nothing."""
+
+    sign: float
+
+    def fit(self, data: Training, previous: Predictor | None = None) -> Predictor:  # noqa: ARG002
+        return self
+
+    def predict(self, X: np.ndarray) -> np.ndarray:
+        distance = (X[:, 1] - 2) ** 2 + (X[:, 2] - 2) ** 2 + (X[:, 5] - 3) ** 2
+        return self.sign * (-distance - 0.5 * (X[:, 6] - 4) ** 2).astype(np.float64)
+
+
+def _run(spec: Guided, batches: int = 4, size: int = 32):  # noqa: ANN202 the searcher's own class
+    toy = toys.problem()
+    searcher = spec.start(toy, np.random.default_rng(0))
+    medians: list[float] = []
+    for _ in range(batches):
+        rows = searcher.ask(size)
+        scores = toys.score(toy, rows)
+        searcher.tell(rows, scores)
+        medians.append(float(np.median(scores)))
+    return searcher, medians
+
+
+def test_a_good_model_is_followed_and_its_quality_shown() -> None:
+    searcher, medians = _run(Guided(Fixed(1.0), Annealing(chains=128)))
+    assert [q.followed for q in searcher.quality] == [True, True]
+    assert all(q.rows == 32 and q.accuracy > 0.8 for q in searcher.quality)
+    assert medians[1] > medians[0] + 2
+
+
+def test_a_wrong_model_and_one_that_says_nothing_are_not_followed() -> None:
+    for sign in (-1.0, 0.0):
+        searcher, medians = _run(Guided(Fixed(sign), Annealing(chains=128)), batches=5)
+        assert [q.followed for q in searcher.quality] == [False] * 3
+        assert min(medians[2:]) > medians[0] - 8, "later batches are as good as random"
+
+
+def test_epsilon_one_is_random_and_epsilon_zero_is_all_the_model_s() -> None:
+    _, blind = _run(Guided(Fixed(1.0), Annealing(chains=128), epsilon=1.0))
+    _, led = _run(Guided(Fixed(1.0), Annealing(chains=128), epsilon=0.0))
+    assert min(led[1:]) > max(blind)
+
+
+def test_failures_are_learnt_as_the_worst() -> None:
+    searcher, _ = _run(Guided(), batches=3)
+    toy = toys.problem()
+    rows = searcher.ask(32)
+    assert np.isinf(toys.score(toy, rows)).mean() < 0.2, "a fifth of the space fails"
