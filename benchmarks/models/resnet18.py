@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -105,7 +106,7 @@ class _Net:
         return self.node("Relu", name, [x])
 
     def node(
-        self, op: str, name: str, inputs: list[str], output: str = "", **attributes: object
+        self, op: str, name: str, inputs: list[str], output: str = "", **attributes: Any
     ) -> str:
         output = output or f"{name}.out"
         self.nodes.append(helper.make_node(op, inputs, [output], name, **attributes))

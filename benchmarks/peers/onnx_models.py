@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from onnx import TensorProto, helper, numpy_helper
+from onnx import NodeProto, TensorProto, helper, numpy_helper
 
 from benchmarks.peers.work import Convolution, Matmul
 
@@ -22,7 +22,7 @@ def matmul(work: Matmul) -> bytes:
     return _model(node, (work.m, work.k), work.b, (work.m, work.n))
 
 
-def _model(node: object, x: tuple[int, ...], weights: np.ndarray, y: tuple[int, ...]) -> bytes:
+def _model(node: NodeProto, x: tuple[int, ...], weights: np.ndarray, y: tuple[int, ...]) -> bytes:
     graph = helper.make_graph(
         [node],
         "work",

@@ -44,4 +44,5 @@ def _subject(model: bytes, threads: int, data: np.ndarray) -> Subject:
         NAME,
         lambda: session.run_with_iobinding(binding),
         lambda: binding.copy_outputs_to_cpu()[0],
+        holds=data,
     )

@@ -13,11 +13,15 @@ from tilewright.graph.operators.conv2d import Conv2d
 
 @dataclass(frozen=True)
 class Subject:
-    """Prepared work: call it to run it once; `result` returns what the last run computed."""
+    """Prepared work: call it to run it once; `result` returns what the last run computed.
+
+    `holds` is what the library reads without keeping it alive.
+    """
 
     name: str
     run: Callable[[], object]
     result: Callable[[], np.ndarray]
+    holds: object = None
 
     def __call__(self) -> None:
         self.run()
@@ -126,7 +130,7 @@ MATMUL_1024 = Matmul("matmul1024", 1024, 1024, 1024)
 
 
 def error(subject: Subject, answer: np.ndarray) -> float:
-    """Run once and return the largest difference from `answer`, in units of its root mean square."""
+    """Run once and return the largest difference from `answer`, over its root mean square."""
     subject()
     difference = np.abs(subject.result().astype(np.float64) - answer).max()
     return float(difference / np.sqrt(np.mean(np.square(answer, dtype=np.float64))))

@@ -13,7 +13,7 @@ Dims = Sequence[int | str]
 
 
 def floats(rng: np.random.Generator, *shape: int) -> np.ndarray:
-    return rng.standard_normal(shape).astype(np.float32)
+    return np.asarray(rng.standard_normal(shape), np.float32)
 
 
 def write(
@@ -50,4 +50,4 @@ def by_onnxruntime(path: Path, arrays: Mapping[str, np.ndarray]) -> list[np.ndar
     options.intra_op_num_threads = 1
     options.log_severity_level = 3
     session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
-    return session.run(None, dict(arrays))
+    return [np.asarray(array) for array in session.run(None, dict(arrays))]

@@ -21,7 +21,7 @@ class Fixed:
         return self.sign * (-distance - 0.5 * (X[:, 6] - 4) ** 2).astype(np.float64)
 
 
-def _run(spec: Guided, batches: int = 4, size: int = 32):  # noqa: ANN202 the searcher's own class
+def _run(spec: Guided, batches: int = 4, size: int = 32):
     toy = toys.problem()
     searcher = spec.start(toy, np.random.default_rng(0))
     medians: list[float] = []

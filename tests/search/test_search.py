@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-
 from tests.search.recorded import DATA, load
+
 from tilewright.errors import ArgumentError
 from tilewright.models import Boosted
 from tilewright.search import Genetic, Guided, RandomSearch, Search

@@ -6,7 +6,9 @@ import sys
 
 import typer
 
+from tilewright.cli.bench import bench
 from tilewright.cli.show import show
+from tilewright.cli.tune import tune
 from tilewright.errors import TilewrightError
 
 app = typer.Typer(
@@ -23,6 +25,8 @@ def tilewright() -> None:
     """Learn to optimize tensor programs: tune models for this machine."""
 
 
+app.command()(tune)
+app.command()(bench)
 app.command()(show)
 
 

@@ -41,7 +41,7 @@ def _of_block(outer: tuple[Loop, ...], block: Block, nest: Nest, count: int) -> 
         extents[depth] = loop.extent
     inner = np.cumprod(extents[::-1], axis=0)[::-1]
     before = np.cumprod(extents, axis=0) / extents
-    touched = [_touched(buffer, index, outer, extents) for buffer, index in accesses]
+    touched = [touched(buffer, index, outer, extents) for buffer, index in accesses]
     strides = [_strides(buffer, index, outer, count) for buffer, index in accesses]
     written = _written_out(outer, extents)
     table = np.zeros((len(outer), len(COLUMNS), count), np.float32)
@@ -68,7 +68,7 @@ def _of_block(outer: tuple[Loop, ...], block: Block, nest: Nest, count: int) -> 
     return [np.ascontiguousarray(row.T) for row in table]
 
 
-def _touched(
+def touched(
     buffer: Buffer, index: tuple[Affine, ...], outer: tuple[Loop, ...], extents: Array
 ) -> Array:
     """Return (loops, count): bytes that a loop and all loops inside of it touch of a buffer."""

@@ -124,9 +124,7 @@ class Module:
                 for position in self._patches.get(root, ()):
                     self._table[position] = array.ctypes.data
 
-    def _result(
-        self, name: str, given: Mapping[str, Array], outputs: Mapping[str, Array]
-    ) -> Array:
+    def _result(self, name: str, given: Mapping[str, Array], outputs: Mapping[str, Array]) -> Array:
         root = self.plan.roots[name]
         source = given.get(root, self.graph.constants.get(root))
         if source is None:
@@ -174,7 +172,10 @@ def _sequence(
     calls: tuple[Call, ...], starts: list[int], loaded: Mapping[str, Loaded], target: Target
 ) -> Artifact:
     """Return code that runs all kernels in order, each with its part of the table."""
-    lines = [f'target triple = "{target.triple}"', "define void @net(ptr %table, i32 %threads) #0 {"]
+    lines = [
+        f'target triple = "{target.triple}"',
+        "define void @net(ptr %table, i32 %threads) #0 {",
+    ]
     for i, (call, start) in enumerate(zip(calls, starts, strict=True)):
         entry = loaded[call.artifact.name].entry
         lines.append(f"  %a{i} = getelementptr ptr, ptr %table, i64 {start}")

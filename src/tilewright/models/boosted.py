@@ -29,7 +29,7 @@ class Boosted:
     rounds: int = 100
     depth: int = 6
     learning_rate: float = 0.2
-    leaf: float = 0.5
+    leaf: float = 0.1
     ridge: float = 1.0
     columns: float = 1.0
     bins: int = 64

@@ -84,8 +84,10 @@ class Task:
         return self.space.instantiate(config)
 
     def fallback(self) -> Schedule:
-        """Return a schedule that needs no measurement: the space's first configuration."""
-        return self.schedule(self.space.default())
+        """Return a schedule that needs no measurement, the one that looks best by its loads."""
+        from tilewright.tuning.fallback import promising
+
+        return self.schedule(self.space.config(promising(self.space)))
 
     def best(self, records: Records | None) -> Schedule:
         """Return the fastest recorded schedule, or the fallback if nothing was measured."""

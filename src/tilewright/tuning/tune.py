@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from tilewright.errors import ArgumentError
 from tilewright.measure.local import Local, Measurer
@@ -47,8 +48,14 @@ class Result:
         return total
 
 
+class Network(Protocol):
+    """Anything that tuning means tasks for, such as a loaded model."""
+
+    def tasks(self) -> Sequence[Task]: ...
+
+
 def tune(
-    tasks: Task | Iterable[Task],
+    tasks: Task | Iterable[Task] | Network,
     *,
     trials: int,
     records: Records | None = None,
@@ -59,7 +66,8 @@ def tune(
     peak: float | None = None,
     watch: Watch = ignore,
 ) -> Result:
-    """Search each task's space for its fastest schedule, spending `trials` measurements in all.
+    """Search the space of each task, or of each task of a network, for its fastest
+    schedule, spending `trials` measurements in all.
 
     Trials already on record count for the search but not for the budget, and are never repeated.
     Each batch is committed to `records` before the cost model learns from it. The same seed gives
@@ -68,7 +76,7 @@ def tune(
     if trials < 0:
         raise ArgumentError(f"cannot tune with {trials} trials: give a number that is not negative.")
     records = records or Records(":memory:")
-    listed: Sequence[Task] = (tasks,) if isinstance(tasks, Task) else tuple(tasks)
+    listed = _listed(tasks)
     sessions = tuple(Session.open(task, search, records, seed) for task in listed)
     measurer = measure or Local(threads=max((t.threads for t in listed), default=1))
     done = 0
@@ -85,3 +93,9 @@ def tune(
         if measure is None:
             measurer.close()
     return Result(sessions, records)
+
+
+def _listed(tasks: Task | Iterable[Task] | Network) -> Sequence[Task]:
+    if isinstance(tasks, Task):
+        return (tasks,)
+    return tuple(tasks if isinstance(tasks, Iterable) else tasks.tasks())

@@ -65,7 +65,8 @@ def net(head: str) -> Any:
     torch.manual_seed(0)
     module = Net()
     for layer in module.modules():
-        if isinstance(layer, nn.BatchNorm2d):
+        if isinstance(layer, nn.BatchNorm2d) and layer.running_mean is not None:
+            assert layer.running_var is not None
             nn.init.uniform_(layer.weight, 0.5, 1.5)
             nn.init.normal_(layer.bias)
             nn.init.normal_(layer.running_mean)

@@ -139,7 +139,7 @@ def test_gemm(tmp_path: Path, case: dict[str, Any], addend: tuple[int, ...] | No
     weights = floats(RNG, 5, 4) if case.get("transB") else floats(RNG, 4, 5)
     constants = {"w": weights}
     if addend is not None:
-        constants["c"] = np.asarray(floats(RNG, *addend))
+        constants["c"] = floats(RNG, *addend)
     node = make_node("Gemm", ["x", *constants], ["y"], **case)
     left = check(tmp_path, [node], {"x": (4, 3) if case.get("transA") else (3, 4)}, constants)
     assert ("add" in left) == (addend in ((3, 5), (3, 1)))
@@ -197,7 +197,7 @@ def test_constants_of_any_operator_are_folded(tmp_path: Path) -> None:
 
 def test_clip_of_negative_values_is_a_relu(tmp_path: Path) -> None:
     node = make_node("Clip", ["x", "low"], ["y"])
-    assert check(tmp_path, [node], {"x": (2, 3)}, {"low": np.float32(0).reshape(())}) == ["relu"]
+    assert check(tmp_path, [node], {"x": (2, 3)}, {"low": np.zeros((), np.float32)}) == ["relu"]
 
 
 def test_several_inputs_and_outputs(tmp_path: Path) -> None:

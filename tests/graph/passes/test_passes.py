@@ -100,7 +100,7 @@ def test_constants_added_to_channels_become_biases(
     constants = {
         "w": floats(RNG, 4, 2, 1, 1),
         "b": floats(RNG, 4),
-        "k": np.asarray(floats(RNG, *shape)),
+        "k": floats(RNG, *shape),
     }
     path = write(tmp_path / "m.onnx", nodes, {"x": (1, 2, 4, 5)}, constants)
     optimized = verify(optimize(load(path)))

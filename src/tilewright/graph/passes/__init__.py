@@ -25,9 +25,9 @@ def optimize(graph: Graph) -> Graph:
     graph = fold_constants(graph)
     graph = merge_reshapes(graph)
     graph = absorb_bias(graph)
+    graph = expand_constants(graph)
     graph = absorb_residual(graph)
     graph = absorb_relu(graph)
-    graph = expand_constants(graph)
     return drop_dead(graph)
 
 

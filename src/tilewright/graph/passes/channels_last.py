@@ -75,7 +75,7 @@ class _Views:
 
     def _make(self, node: Node, op: str, inputs: tuple[str, ...], made: str) -> str:
         attributes = dict(node.attributes)
-        if op == "conv2d":
+        if node.op == "conv2d_nchw":
             attributes |= {"residual": 0, "relu": 0}
         return self.builder.node(op, inputs, made, name=node.name, attributes=attributes)
 

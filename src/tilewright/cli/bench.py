@@ -1,0 +1,138 @@
+"""`tilewright bench`: a tuned network timed side by side with another runtime."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from tilewright.graph.model import Model
+
+
+def bench(
+    model: Annotated[Path, typer.Argument(help="The network, an ONNX file.")],
+    db: Annotated[str, typer.Option(help="Where trials are kept.")] = "tuning.db",
+    threads: Annotated[int, typer.Option(min=1, help="Threads of either side.")] = 1,
+    vs: Annotated[str, typer.Option(help="The other side: onnxruntime, or none.")] = "onnxruntime",
+    rounds: Annotated[int, typer.Option(min=1, help="Rounds, each side in turn.")] = 30,
+    shape: Annotated[
+        list[str] | None, typer.Option(help="Shape of an open input: input=1x3x224x224.")
+    ] = None,
+    profile: Annotated[bool, typer.Option("--profile", help="Add the time of each kernel.")] = False,
+) -> None:
+    """Run a network with the best schedules on record, and compare it in the same run."""
+    import numpy as np
+
+    from tilewright.cli.console import console
+    from tilewright.cli.shapes import parse_shapes
+    from tilewright.errors import ArgumentError
+    from tilewright.graph.compile import compile
+    from tilewright.graph.model import load_onnx
+    from tilewright.records.store import Records
+
+    out = console()
+    network = load_onnx(model, parse_shapes(shape or []))
+    with Records(db if "://" in db else Path(db), create=False) as records:
+        module = compile(network, records, threads=threads)
+    rng = np.random.default_rng(0)
+    given = {v.name: rng.standard_normal(v.shape).astype(v.dtype) for v in module.inputs}
+    sides: dict[str, Callable[[], Any]] = {"tilewright": lambda: module(**given)}
+    match vs:
+        case "none":
+            pass
+        case "onnxruntime":
+            sides["onnxruntime"] = _onnxruntime(model, given, threads)
+        case _:
+            raise ArgumentError(f"cannot compare with {vs!r}: name onnxruntime, or none.")
+    if len(sides) > 1:
+        difference = _difference(sides["tilewright"](), sides[vs]())
+        out.print(f"largest difference between the results: {difference:.2g} of the largest value")
+    _print(out, in_turn(sides, rounds), threads)
+    if profile:
+        _profile(out, network, module.profile(*given.values(), threads=threads))
+
+
+def in_turn(sides: dict[str, Callable[[], Any]], rounds: int) -> dict[str, list[float]]:
+    """Time the sides in turn, `rounds` times each after a warm-up; seconds."""
+    import time
+
+    times: dict[str, list[float]] = {name: [] for name in sides}
+    for i in range(rounds + 3):
+        for name, run in sides.items():
+            run()  # brings its own data back into the cache, as in a loop of inferences
+            begin = time.perf_counter_ns()
+            run()
+            if i >= 3:
+                times[name].append((time.perf_counter_ns() - begin) * 1e-9)
+    return times
+
+
+def _print(out: Any, times: dict[str, list[float]], threads: int) -> None:
+    import statistics
+
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for column in (f"{threads} thread(s)", "min ms", "median ms", "tilewright is"):
+        table.add_column(column, justify="left" if column[0].isdigit() else "right")
+    own = statistics.median(times["tilewright"])
+    for name, seconds in times.items():
+        middle = statistics.median(seconds)
+        ratio = "" if name == "tilewright" else f"{middle / own:.2f} x as fast"
+        table.add_row(name, f"{min(seconds) * 1e3:.3f}", f"{middle * 1e3:.3f}", ratio)
+    out.print(table)
+
+
+def _profile(out: Any, network: Model, calls: list[tuple[Any, float]]) -> None:
+    from rich.table import Table
+
+    from tilewright.measure.peak import peak
+
+    limit = peak()
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for column in ("node", "work", "us", "GFLOP/s", "of peak"):
+        table.add_column(column)
+    for call, seconds in calls:
+        speed = call.flops / seconds
+        table.add_row(
+            call.node, call.work, f"{seconds * 1e6:.1f}", f"{speed / 1e9:.1f}", f"{speed / limit:.0%}"
+        )
+    out.print(table)
+    total = sum(seconds for _, seconds in calls)
+    out.print(f"{len(calls)} kernels of {len(network.graph.nodes)} nodes, {total * 1e3:.3f} ms in all")
+
+
+def _onnxruntime(
+    path: Path, given: dict[str, np.ndarray], threads: int
+) -> Callable[[], list[np.ndarray]]:
+    from tilewright.errors import ArgumentError
+
+    try:
+        import onnxruntime
+    except ImportError:
+        raise ArgumentError(
+            "cannot compare with onnxruntime: it is not installed; pip install 'tilewright[bench]'."
+        ) from None
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads
+    options.inter_op_num_threads = 1
+    session = onnxruntime.InferenceSession(
+        os.fspath(path), options, providers=["CPUExecutionProvider"]
+    )
+    return lambda: session.run(None, given)
+
+
+def _difference(own: Any, other: Any) -> float:
+    import numpy as np
+
+    own = own if isinstance(own, tuple) else (own,)
+    return max(
+        float(np.max(np.abs(a - b), initial=0) / max(np.max(np.abs(b), initial=0), 1e-30))
+        for a, b in zip(own, other, strict=True)
+    )

@@ -1,0 +1,64 @@
+"""The progress line of a tuning run."""
+
+from __future__ import annotations
+
+import time
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+from tilewright.cli.tune import describe
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from tilewright.tuning.events import Event
+
+_EVERY = 10.0  # seconds between lines where there is no terminal
+
+
+class Progress:
+    """Shows trial k of n, candidates a second, time left, and the task at hand.
+
+    On a terminal one line is redrawn; elsewhere a line is printed now and then.
+    """
+
+    def __init__(self, out: Console, total: int, peak: float) -> None:
+        from rich.progress import BarColumn, TextColumn
+        from rich.progress import Progress as Bars
+
+        self._out, self._peak = out, peak
+        self._began = self._printed = time.monotonic()
+        self._bars = Bars(
+            TextColumn("trial {task.completed}/{task.total}"),
+            BarColumn(bar_width=20),
+            TextColumn("{task.fields[rate]}"),
+            TextColumn("{task.description}", markup=False),
+            console=out,
+            disable=not out.is_terminal,
+        )
+        self._bar = self._bars.add_task("starting", total=total, rate="")
+
+    def watch(self, event: Event) -> None:
+        now = time.monotonic()
+        speed = event.done / max(now - self._began, 1e-9)
+        left = (event.total - event.done) / speed
+        rate = f"{speed:.1f}/s, {left / 60:.0f} min left" if left > 90 else f"{speed:.1f}/s, {left:.0f} s left"
+        text = describe(event, self._peak)
+        self._bars.update(self._bar, completed=event.done, description=text, rate=rate)
+        if not self._out.is_terminal and (
+            now - self._printed > _EVERY or event.done == event.total
+        ):
+            self._printed = now
+            self._out.print(f"trial {event.done}/{event.total}, {rate}, {text}", markup=False)
+
+    def __enter__(self) -> Self:
+        self._bars.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._bars.stop()

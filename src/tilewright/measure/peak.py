@@ -1,0 +1,67 @@
+"""The machine's limit: fused multiply-adds on registers alone, timed here and now."""
+
+from __future__ import annotations
+
+import time
+from functools import cache
+
+from tilewright.codegen.llvm.compile import object_code
+from tilewright.codegen.llvm.module import repeat
+from tilewright.runtime.artifact import Artifact, check_runs_here
+from tilewright.runtime.load import Loaded, Loader, pointers
+from tilewright.target import Target, host
+
+_ROUNDS = 4000
+_CHAINS = 24  # independent accumulators: more than latency times issue width needs
+
+
+def peak(target: Target | None = None, threads: int = 1, samples: int = 10) -> float:
+    """Return the best float32 operations a second of `samples` readings of about 1 ms each."""
+    target = target or host()
+    check_runs_here(target)
+    loaded = _loop(target)
+    width = target.lanes(4)
+    table = pointers([])
+    count = 8
+    best = float("inf")
+    for _ in range(samples):
+        begin = time.perf_counter_ns()
+        loaded.repeat(table, threads, count)
+        best = min(best, (time.perf_counter_ns() - begin) * 1e-9)
+    return 2.0 * width * _CHAINS * _ROUNDS * count * max(1, threads) / best
+
+
+@cache
+def _loop(target: Target) -> Loaded:
+    kind = f"<{target.lanes(4)} x float>"
+    lines = ["define void @chains() #0 {", "entry:", "  br label %loop", "loop:"]
+    lines.append("  %i = phi i64 [ 0, %entry ], [ %next, %loop ]")
+    for c in range(_CHAINS):
+        lines.append(f"  %a{c} = phi {kind} [ zeroinitializer, %entry ], [ %b{c}, %loop ]")
+    one, small = "splat (float 1.0)", "splat (float 0x3E10000000000000)"
+    for c in range(_CHAINS):
+        lines.append(
+            f"  %b{c} = call {kind} @llvm.fma.v{target.lanes(4)}f32("
+            f"{kind} {one}, {kind} {small}, {kind} %a{c})"
+        )
+    lines += ["  %next = add i64 %i, 1", f"  %more = icmp ult i64 %next, {_ROUNDS}"]
+    lines.append("  br i1 %more, label %loop, label %done")
+    lines.append("done:")
+    for c in range(_CHAINS):  # each chain ends in a register that assembly claims to read
+        lines.append(f'  call void asm sideeffect "", "x"({kind} %b{c})')
+    lines += ["  ret void", "}"]
+    lines += [
+        "define void @share(ptr %t) #0 {", "  call void @chains()", "  ret void", "}",
+        "define void @peak(ptr %t, i32 %threads) #0 {",
+        "  %alone = icmp sle i32 %threads, 1",
+        "  br i1 %alone, label %one, label %many",
+        "one:", "  call void @chains()", "  ret void",
+        "many:", "  call void @GOMP_parallel(ptr @share, ptr %t, i32 %threads, i32 0)",
+        "  ret void", "}", repeat("peak"),
+        f"declare {kind} @llvm.fma.v{target.lanes(4)}f32({kind}, {kind}, {kind})",
+        "declare void @GOMP_parallel(ptr, ptr, i32, i32)",
+        'attributes #0 = { nounwind "prefer-vector-width"="%d" }' % (target.vector_bytes * 8),
+    ]  # fmt: skip
+    text = f'target triple = "{target.triple}"\n' + "\n".join(lines)
+    code = object_code(text, target)
+    return Loader().load(Artifact(code, "peak", (), (), ("GOMP_parallel",), target, text))
