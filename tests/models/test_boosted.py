@@ -1,5 +1,6 @@
 import subprocess
 import sys
+from functools import partial
 
 import numpy as np
 import pytest
@@ -14,9 +15,7 @@ class TestRank(CostModelSuite):
 
 
 class TestRegression(CostModelSuite):
-    @staticmethod
-    def make() -> Boosted:
-        return Boosted("regression")
+    make = partial(Boosted, "regression")
 
 
 def test_importing_models_does_not_load_xgboost() -> None:

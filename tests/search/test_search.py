@@ -1,5 +1,7 @@
 """Every search against the conformance suite, and against recorded measurements."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from tests.search.recorded import DATA, load
@@ -19,10 +21,7 @@ class TestRandom(SearchSuite):
 
 class TestGenetic(SearchSuite):
     beats_random = True
-
-    @staticmethod
-    def make() -> Search:
-        return Genetic(population=24)
+    make = partial(Genetic, population=24)
 
 
 class TestGuidedByRank(SearchSuite):
@@ -32,10 +31,7 @@ class TestGuidedByRank(SearchSuite):
 
 class TestGuidedByRegression(SearchSuite):
     beats_random = True
-
-    @staticmethod
-    def make() -> Search:
-        return Guided(Boosted("regression", rounds=50))
+    make = partial(Guided, Boosted("regression", rounds=50))
 
 
 def _share_of_best(search: Search, path: object, seed: int, trials: int) -> float:

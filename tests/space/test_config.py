@@ -1,4 +1,5 @@
 import json
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -12,7 +13,7 @@ _values = st.recursive(_plain, lambda inner: st.lists(inner, max_size=3).map(tup
 
 
 @given(st.dictionaries(st.text(min_size=1), _values, max_size=5))
-def test_json_round_trip_keeps_order_and_identity(values: dict[str, object]) -> None:
+def test_json_round_trip_keeps_order_and_identity(values: dict[str, Any]) -> None:
     config = Config(tuple(values.items()))
     again = Config.from_json(json.loads(json.dumps(config.to_json())))
     assert again == config

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -28,7 +28,7 @@ class Builder:
 
     def constant(self, name: str, array: np.ndarray) -> str:
         """Add a constant and return its name."""
-        name = self._fresh(name)
+        name = fresh(name, self._shapes)
         self.constants[name] = np.ascontiguousarray(array)
         self._shapes[name] = array.shape
         return name
@@ -45,7 +45,7 @@ class Builder:
         """Add a node and return its output; `name` is the model's for it, if it has one."""
         inputs, attributes = tuple(inputs), dict(attributes or {})
         shape = OPERATORS[op].shape([self._shapes[i] for i in inputs], attributes)
-        output = self._fresh(output)
+        output = fresh(output, self._shapes)
         self.nodes.append(Node(name or output, op, inputs, (Value(output, shape),), attributes))
         self._shapes[output] = shape
         return output
@@ -53,10 +53,11 @@ class Builder:
     def finish(self, outputs: Iterable[str]) -> Graph:
         return Graph(self.inputs, tuple(outputs), tuple(self.nodes), self.constants)
 
-    def _fresh(self, name: str) -> str:
-        if name not in self._shapes:
-            return name
-        number = 2
-        while f"{name}.{number}" in self._shapes:
-            number += 1
-        return f"{name}.{number}"
+
+def fresh(name: str, taken: Container[str]) -> str:
+    """Return `name`, with a number behind it if it is taken."""
+    number, free = 1, name
+    while free in taken:
+        number += 1
+        free = f"{name}.{number}"
+    return free

@@ -31,7 +31,7 @@ class Boosted:
     learning_rate: float = 0.2
     leaf: float = 0.1
     ridge: float = 1.0
-    columns: float = 1.0
+    columns: float = 0.5
     bins: int = 64
     seed: int = 0
     threads: int = 1

@@ -11,7 +11,7 @@ from tilewright.errors import ArgumentError
 from tilewright.loops.interpret import packed
 from tilewright.loops.nodes import Buffer, Nest
 from tilewright.runtime.artifact import Artifact
-from tilewright.runtime.load import Loader, pointers
+from tilewright.runtime.load import Loaded, Loader, pointers
 from tilewright.runtime.memory import aligned, empty
 from tilewright.schedule.schedule import Schedule
 
@@ -65,6 +65,13 @@ class Kernel:
         self, *arrays: Any, out: np.ndarray[Any, Any] | None = None, threads: int | None = None
     ) -> np.ndarray[Any, Any]:
         """Run the kernel; raise ArgumentError, naming what was wanted and given, if arrays do not fit."""
+        bound = self.bind(*arrays, out=out, threads=threads)
+        return bound()
+
+    def bind(
+        self, *arrays: Any, out: np.ndarray[Any, Any] | None = None, threads: int | None = None
+    ) -> Bound:
+        """Check the arrays once, and return a call that runs on what they then hold."""
         if len(arrays) != len(self.inputs):
             wanted = ", ".join(map(describe, self.inputs))
             raise ArgumentError(
@@ -77,8 +84,8 @@ class Kernel:
         addresses: list[int] = []
         for buffer in self._artifact.parameters:
             addresses.append(self._place(buffer, given, result).ctypes.data)
-        self._loaded.run(pointers(addresses), threads or self.threads)
-        return result
+        held = (given, dict(self._packed))
+        return Bound(self._loaded, pointers(addresses), threads or self.threads, result, held)
 
     def _result(self, out: np.ndarray[Any, Any] | None) -> np.ndarray[Any, Any]:
         buffer = self.output
@@ -106,6 +113,20 @@ class Kernel:
             held = (source, aligned(packed(buffer, source)))
             self._packed[buffer.name] = held
         return held[1]
+
+
+class Bound:
+    """A kernel with its arrays: each call runs it again and returns the same result array."""
+
+    def __init__(
+        self, loaded: Loaded, table: Any, threads: int, result: np.ndarray[Any, Any], held: Any
+    ) -> None:
+        self._run, self._table, self._threads = loaded.run, table, threads
+        self._result, self._held = result, (held, loaded)
+
+    def __call__(self) -> np.ndarray[Any, Any]:
+        self._run(self._table, self._threads)
+        return self._result
 
 
 def describe(buffer: Buffer) -> str:

@@ -19,7 +19,7 @@ class CostModelSuite:
     """Tests of a cost model's contract.
 
     class TestMine(CostModelSuite):
-        make = Mine                # or any function without arguments that returns a spec
+        make = Mine                # or partial(Mine, option=...)
     """
 
     make: ClassVar[Any]  # Callable[[], CostModel]; Any, so that a plain function is not bound

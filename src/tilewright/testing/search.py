@@ -19,7 +19,7 @@ class SearchSuite:
     """Tests of a search's contract.
 
     class TestMine(SearchSuite):
-        make = Mine                # or any function without arguments that returns a spec
+        make = Mine                # or partial(Mine, option=...)
         beats_random = True        # for searches that learn from scores
     """
 

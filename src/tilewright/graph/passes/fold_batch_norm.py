@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from tilewright.graph.builder import fresh
 from tilewright.graph.ir import Attribute, Graph, Node
 from tilewright.graph.passes.absorb import absorb
 
@@ -18,9 +19,10 @@ def fold_batch_norm(graph: Graph) -> Graph:
     One that follows anything else becomes a convolution of its own, with one weight a channel,
     into which later passes can fuse what comes next.
     """
-    constants = dict(graph.constants)
+    constants, taken = dict(graph.constants), graph.values
 
     def put(name: str, array: np.ndarray) -> str:
+        name = fresh(name, taken)
         constants[name] = np.ascontiguousarray(array, dtype=np.float32)
         return name
 

@@ -1,0 +1,111 @@
+"""Random programs and schedules, to test whatever compiles them.
+
+Every choice is made by a `Pick`: give `rng.choice` of a seeded generator to run thousands, or a
+hypothesis `draw` of `sampled_from` to have failures shrunk.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+
+import tilewright.expr.tensor as te
+from tilewright.errors import ScheduleError
+from tilewright.loops.nodes import loops
+from tilewright.schedule.schedule import Schedule
+from tilewright.testing.stages import STAGES
+
+T = TypeVar("T")
+EXTENTS = (1, 2, 3, 4, 5, 7, 8, 12, 13, 16, 17, 20)
+MAX_POINTS = 3000
+STEPS = (
+    "split", "split", "split", "reorder", "reorder", "fuse", "parallel", "vectorize", "vectorize",
+    "unroll", "pad", "cache_read", "cache_write", "pack", "inline", "compute_at", "fuse_at",
+)  # fmt: skip
+
+
+class Pick(Protocol):
+    """Chooses one of the options; the first is the simplest."""
+
+    def __call__(self, options: Sequence[T], /) -> T: ...
+
+
+def program(pick: Pick, *, max_points: int = MAX_POINTS) -> te.Tensor:
+    """Return an expression of one to three stages that computes at most `max_points` points."""
+    dtype = pick(("float32", "float32", "int32"))
+    shape = tuple(pick(EXTENTS) for _ in range(pick((1, 2, 3, 0))))
+    while math.prod(shape) > max_points // 4:
+        shape = shape[1:]
+    known: list[te.Tensor] = [te.tensor("A", shape, dtype)]
+    for number in range(pick((1, 2, 3))):
+        made = pick(STAGES)(pick, f"T{number}", known)
+        if made is None or points(made) > max_points:
+            continue
+        known.append(made)
+    if known[-1].stage is None:
+        a = known[0]
+        known.append(te.compute("T", a.shape, lambda *i: a[i] + 1))
+    return known[-1]
+
+
+def points(t: te.Tensor) -> int:
+    """Return how many points the loops of one stage visit."""
+    assert t.stage
+    return math.prod(axis.extent for axis in (*t.stage.axes, *t.stage.reduce_axes))
+
+
+def schedule(pick: Pick, output: te.Tensor, *, steps: int = 10) -> Schedule:
+    """Return a schedule of at most `steps` random steps; those that are illegal are left out."""
+    made = Schedule(output)
+    for _ in range(steps):
+        try:
+            made = step(pick, made)
+        except ScheduleError:
+            continue
+    return made
+
+
+def step(pick: Pick, s: Schedule) -> Schedule:
+    """Apply one random step; raise ScheduleError if it is illegal."""
+    names = [loop.name for loop in loops(s.loops.body)]
+    stages = [t.name for t in s.output.stages]
+    tensors = [b.name for b in s.loops.buffers]
+    if not names:
+        return s.pack(pick(tensors))
+    kind, loop = pick(STEPS), pick(names)
+    match kind:
+        case "split":
+            extent = int(s.extent(loop))
+            inner = [pick((2, 3, 4, 5, 8, 16, 1)) for _ in range(pick((1, 2)))]
+            return s.split(loop, (max(1, -(-extent // math.prod(inner))), *inner))
+        case "reorder":
+            chosen = dict.fromkeys(pick(names) for _ in range(pick((2, 3, 4))))
+            return s.reorder(*chosen)
+        case "fuse":
+            return s.fuse(loop, pick(names))
+        case "pad":
+            return s.pad(loop, pick((2, 4, 8, 3)))
+        case "cache_read":
+            return s.cache_read(pick(tensors), loop)
+        case "cache_write" | "compute_at" | "fuse_at":
+            return getattr(s, kind)(pick(stages), loop)
+        case "pack":
+            return s.pack(pick(tensors))
+        case "inline":
+            return s.inline(pick(stages))
+        case _:
+            return getattr(s, kind)(loop)
+
+
+def inputs(output: te.Tensor, seed: int = 0) -> dict[str, np.ndarray[Any, Any]]:
+    """Return an array for each input: small multiples of 1/4 (floats), or of 1 (integers)."""
+    rng = np.random.default_rng(seed)
+    return {
+        t.name: (rng.integers(-4, 5, t.shape) / (4 if t.dtype.startswith("float") else 1)).astype(
+            t.dtype
+        )
+        for t in output.inputs
+    }
