@@ -121,11 +121,16 @@ class _Net:
         return name
 
 
+def save(model: onnx.ModelProto, path: Path) -> None:
+    """Write a model; the same model gives the same bytes."""
+    path.write_bytes(model.SerializeToString(deterministic=True))
+
+
 def main(arguments: Sequence[str]) -> None:
     if len(arguments) != 1 or arguments[0].startswith("-"):
         sys.exit(USAGE)
     path = Path(arguments[0])
-    path.write_bytes(build().SerializeToString(deterministic=True))
+    save(build(), path)
     print(f"wrote {path}, {path.stat().st_size / 1e6:.1f} MB")
 
 

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from tilewright.features.extractor import lowered
-from tilewright.features.loops import COLUMNS, contexts
-from tilewright.loops.nodes import Nest
+from tilewright.features.loops import COLUMNS
 from tilewright.schedule.schedule import Schedule
 from tilewright.space.space import Space
 
@@ -25,8 +24,8 @@ class Context:
     def names(self) -> tuple[str, ...]:
         return tuple(f"{loop}.{column}" for loop in range(self.loops) for column in COLUMNS)
 
-    def of(self, nest: Nest, count: int) -> np.ndarray[Any, Any]:
-        table = contexts(nest, count)[:, : self.loops]
+    def of(self, table: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        count, table = len(table), table[:, : self.loops]
         out = np.zeros((count, self.loops, len(COLUMNS)), np.float32)
         out[:, : table.shape[1]] = table
         return out.reshape(count, -1)

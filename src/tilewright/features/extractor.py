@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from tilewright.loops.nodes import Nest
+from tilewright.features.loops import contexts
 from tilewright.schedule.schedule import Schedule
 from tilewright.space.space import Space
 
@@ -27,14 +27,14 @@ class Joined:
     parts: tuple[NestExtractor, ...]
 
     def extract(self, space: Space[Schedule], rows: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-        return lowered(space, rows, lambda nest, n: np.hstack([p.of(nest, n) for p in self.parts]))
+        return lowered(space, rows, lambda table: np.hstack([p.of(table) for p in self.parts]))
 
 
 class NestExtractor(Protocol):
-    """An extractor that looks at the loop nest alone."""
+    """An extractor that looks at the contexts of the loops alone."""
 
-    def of(self, nest: Nest, count: int) -> np.ndarray[Any, Any]:
-        """Return features (count, columns) of a nest whose extents may be arrays of `count`."""
+    def of(self, table: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        """Return features (rows, columns) from loop contexts (rows, loops, columns)."""
         ...
 
 
@@ -42,7 +42,7 @@ def lowered(space: Space[Schedule], rows: np.ndarray[Any, Any], features: Any) -
     """Lower the rows, those that share their structure together, and collect their features."""
     out: np.ndarray[Any, Any] | None = None
     for where, schedule in space.populations(rows):
-        part = features(schedule.loops, len(where))
+        part = features(contexts(schedule.loops, len(where)))
         if out is None:
             out = np.zeros((len(rows), part.shape[1]), np.float32)
         out[where] = part

@@ -41,12 +41,12 @@ def _of_block(outer: tuple[Loop, ...], block: Block, nest: Nest, count: int) -> 
         extents[depth] = loop.extent
     inner = np.cumprod(extents[::-1], axis=0)[::-1]
     before = np.cumprod(extents, axis=0) / extents
-    touched = [touched(buffer, index, outer, extents) for buffer, index in accesses]
+    reach = [touched(buffer, index, outer, extents) for buffer, index in accesses]
     strides = [_strides(buffer, index, outer, count) for buffer, index in accesses]
     written = _written_out(outer, extents)
     table = np.zeros((len(outer), len(COLUMNS), count), np.float32)
     for depth, loop in enumerate(outer):
-        bytes_ = np.stack([t[depth] for t in touched])
+        bytes_ = np.stack([t[depth] for t in reach])
         reuse = inner[depth] * 4 / bytes_
         step = np.stack([s[depth] for s in strides])
         table[depth, 0] = extents[depth]

@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 
 from tilewright.features.extractor import lowered
-from tilewright.features.loops import COLUMNS, contexts
-from tilewright.loops.nodes import Nest
+from tilewright.features.loops import COLUMNS
 from tilewright.schedule.schedule import Schedule
 from tilewright.space.space import Space
 
@@ -38,8 +37,8 @@ class Relation:
             for i in _OF
         )
 
-    def of(self, nest: Nest, count: int) -> np.ndarray[Any, Any]:
-        table = contexts(nest, count)
+    def of(self, table: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        count = len(table)
         values = table[:, :, [COLUMNS.index(name) for name in _OF]]
         beta = self.step * np.arange(1, self.thresholds + 1, dtype=np.float32)
         parts: list[np.ndarray[Any, Any]] = []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -116,6 +117,44 @@ def test_refusals_of_shape_and_type(tmp_path: Path) -> None:
         "Reshape 'elements': a tensor of shape (1, 2, 4, 3) cannot be reshaped to (5, 5)",
     ):
         assert line in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("op", "attributes", "message"),
+    [
+        ("Conv", {"strides": [2]}, r"strides \(2,\) are not two"),
+        ("Conv", {"strides": [0, 1]}, r"strides \(0, 1\) are not two positive"),
+        ("Conv", {"pads": [-1, 0, 0, 0]}, r"pads \(-1, 0, 0, 0\)"),
+        ("Conv", {"kernel_shape": [2, 2]}, r"kernel_shape \(2, 2\) is not that of its weights"),
+        ("MaxPool", {"kernel_shape": [1, 1], "dilations": [2, 2]}, "dilated"),
+        ("MaxPool", {"kernel_shape": [2, 2], "pads": [2, 0, 0, 0]}, "as large as the window"),
+        ("Transpose", {"perm": [0, 1]}, r"\(0, 1\) is no order"),
+        ("ReduceMean", {"axes": [1]}, r"averages over axes \(1,\)"),
+        ("Gemm", {}, "not of matrices"),
+        ("MatMul", {}, "the second must be a matrix"),
+        ("Cast", {"to": 11}, "another type than float32"),
+        ("Unknown", {}, "not supported"),
+    ],
+)
+def test_refusals_of_attributes(
+    tmp_path: Path, op: str, attributes: dict[str, Any], message: str
+) -> None:
+    inputs = ["x", "w"] if op in ("Conv", "Gemm", "MatMul") else ["x"]
+    constants = {"w": floats(np.random.default_rng(0), 2, 2, 1, 1)}
+    node = make_node(op, inputs, ["y"], **attributes)
+    path = write(tmp_path / "m.onnx", [node], {"x": (1, 2, 4, 3)}, constants)
+    with pytest.raises(ModelError, match=rf"1 node is not supported.\n  {op} 'y': .*{message}"):
+        load(path)
+
+
+def test_outputs_that_are_not_made_or_not_float(tmp_path: Path) -> None:
+    path = write(tmp_path / "m.onnx", RELU, {"x": (2,)}, {}, ("y", "z"))
+    with pytest.raises(ModelError, match="its output 'z' is read, but nothing makes it"):
+        load(path)
+    nodes = [*RELU, make_node("Shape", ["x"], ["z"])]
+    path = write(tmp_path / "m.onnx", nodes, {"x": (2,)}, {}, ("y", "z"))
+    with pytest.raises(ModelError, match="'z' is of type int64"):
+        load(path)
 
 
 def test_open_shapes_say_how_to_give_them(tmp_path: Path) -> None:

@@ -68,6 +68,22 @@ def test_batch_norms_are_gone_and_weights_unchanged(tmp_path: Path) -> None:
     assert not any(name.endswith("running_var") for name in folded.constants)
 
 
+def test_names_that_the_model_uses_are_left_alone(tmp_path: Path) -> None:
+    """Two normalisations share vectors that are called what folding the first would call its own."""
+    vectors = ["y.weight", "y.bias", "m", "v"]
+    nodes = [
+        make_node("Conv", ["x", "w"], ["c"]),
+        make_node("BatchNormalization", ["c", *vectors], ["y"]),
+        make_node("BatchNormalization", ["x", *vectors], ["z"]),
+    ]
+    constants = {name: np.abs(floats(RNG, 2)) for name in vectors} | {"w": floats(RNG, 2, 2, 1, 1)}
+    path = write(tmp_path / "m.onnx", nodes, {"x": (1, 2, 3, 3)}, constants, ("y", "z"))
+    optimized = verify(optimize(load(path)))
+    x = floats(RNG, 1, 2, 3, 3)
+    for got, want in zip(interpret(optimized, [x]), by_onnxruntime(path, {"x": x}), strict=True):
+        np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-6)
+
+
 def test_the_convolution_made_last_absorbs_the_other(residual: Path) -> None:
     optimized = optimize(load(residual))
     assert kinds(optimized) == ["transpose", "conv2d", "conv2d", "transpose"]

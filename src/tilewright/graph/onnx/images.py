@@ -9,11 +9,12 @@ from tilewright.graph.onnx.source import Refusal, Source
 def conv(source: Source) -> str:
     _rank4(source)
     W = source.constant(1, "weights")
+    if W.ndim != 4:
+        raise Refusal(f"its weights have the shape {W.shape} instead of four axes")
     kernel = source.attribute("kernel_shape", W.shape[2:])
     if kernel != W.shape[2:]:
         raise Refusal(f"kernel_shape {kernel} is not that of its weights {W.shape}")
-    strides = source.attribute("strides", (1, 1))
-    dilations = source.attribute("dilations", (1, 1))
+    strides, dilations = _pair(source, "strides"), _pair(source, "dilations")
     operands = [source.value(0), source.value(1)]
     if source.has(2):
         source.constant(2, "bias")
@@ -82,9 +83,8 @@ def reduce_mean(source: Source) -> str:
 
 def _pool(source: Source, kind: str, count_include_pad: int) -> str:
     _rank4(source)
-    kernel = source.attribute("kernel_shape", ())
-    strides = source.attribute("strides", (1, 1))
-    if source.attribute("dilations", (1, 1)) != (1, 1):
+    kernel, strides = _pair(source, "kernel_shape"), _pair(source, "strides")
+    if _pair(source, "dilations") != (1, 1):
         raise Refusal("its window is dilated")
     pads = _pads(source, kernel, strides, (1, 1))
     if source.attribute("ceil_mode", 0):
@@ -127,6 +127,13 @@ def _rank4(source: Source) -> Shape:
     return shape
 
 
+def _pair(source: Source, name: str) -> Shape:
+    pair = source.attribute(name, (1, 1))
+    if len(pair) != 2 or min(pair) < 1:
+        raise Refusal(f"{name} {pair} are not two positive numbers")
+    return pair
+
+
 def _pads(source: Source, kernel: Shape, strides: Shape, dilations: Shape) -> Shape:
     """Return the padding as top, left, bottom, right, automatic padding worked out."""
     mode = source.attribute("auto_pad", "NOTSET")
@@ -134,8 +141,8 @@ def _pads(source: Source, kernel: Shape, strides: Shape, dilations: Shape) -> Sh
         return (0, 0, 0, 0)
     if mode == "NOTSET":
         pads = source.attribute("pads", (0, 0, 0, 0))
-        if min(pads) < 0:
-            raise Refusal(f"pads {pads} are negative")
+        if len(pads) != 4 or min(pads) < 0:
+            raise Refusal(f"pads {pads} are not four that are not negative")
         return pads
     before: list[int] = []
     after: list[int] = []

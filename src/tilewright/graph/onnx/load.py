@@ -42,7 +42,10 @@ def load(path: str | PathLike[str], shapes: Mapping[str, Sequence[int]] | None =
             refusals.append(f"{source.op} {source.name!r}: {problem}")
     if refusals:
         raise ModelError(_unsupported(str(path), refusals))
-    return scope.builder.finish(scope.value(output.name) for output in model.graph.output)
+    try:
+        return scope.builder.finish([scope.value(output.name) for output in model.graph.output])
+    except Refusal as problem:
+        raise ModelError(f"cannot load {path}: its output {problem}.") from None
 
 
 def _translate(source: Source, model: onnx.ModelProto, read_names: set[str]) -> None:

@@ -12,6 +12,8 @@ from tilewright.graph.onnx.source import Refusal, Source
 def gemm(source: Source) -> str:
     """alpha * A @ B + beta * C; the factors and the transposition of B go into the constants."""
     stored = source.constant(1, "weights")
+    if len(source.shape()) != 2 or stored.ndim != 2:
+        raise Refusal(f"a product of shapes {source.shape()} and {stored.shape}, not of matrices")
     alpha, beta = source.attribute("alpha", 1.0), source.attribute("beta", 1.0)
     B = _constant(source, 1, (stored.T if source.attribute("transB", 0) else stored) * alpha)
     given = source.value()

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from tilewright.graph.builder import fresh
 from tilewright.graph.ir import Graph
 
 
@@ -17,7 +18,7 @@ def expand_constants(graph: Graph) -> Graph:
         if node.op != "add" or values[node.inputs[1]].shape == node.output.shape:
             continue
         large, small = node.inputs
-        name = f"{node.output.name}.addend"
+        name = fresh(f"{node.output.name}.addend", values)
         constants[name] = np.ascontiguousarray(np.broadcast_to(constants[small], node.output.shape))
         nodes[position] = replace(node, inputs=(large, name))
     return replace(graph, nodes=tuple(nodes), constants=constants)
