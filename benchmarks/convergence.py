@@ -1,6 +1,6 @@
 """Trials to reach 95 % of the final best, guided against random search, on the real machine.
 
-    python -m benchmarks.convergence [--trials 256] [--seeds 5] [--only C6 C9]
+python -m benchmarks.convergence [--trials 256] [--seeds 5] [--only C6 C9]
 """
 
 from __future__ import annotations
@@ -38,7 +38,10 @@ def main() -> None:
                 f"{kind} {statistics.median(reached(c, best / share) for c in runs):.0f}"
                 for kind, runs in curves.items()
             )
-            print(f"{name}: trials to {share:.0%} of the best known, median of {args.seeds} seeds: {line}")
+            print(
+                f"{name}: trials to {share:.0%} of the best known, "
+                f"median of {args.seeds} seeds: {line}"
+            )
         for kind, runs in curves.items():
             final = statistics.median(best / min(curve) for curve in runs)
             print(f"{name}: {kind} ends at {final:.1%} of the best known (median)")

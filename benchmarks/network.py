@@ -1,6 +1,6 @@
 """ResNet-18 against the installed peers, batch 1, one and two threads, in one run.
 
-    python -m benchmarks.network [--trials 2000] [--db network.db] [--model resnet18.onnx]
+python -m benchmarks.network [--trials 2000] [--db network.db] [--model resnet18.onnx]
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def _measure(args: argparse.Namespace) -> dict[str, tuple[float, float]]:
     for line in absent:
         print(line, file=sys.stderr)
     for peer in peers:
-        for subject in peer.network(str(args.model), args.threads):
+        for subject in peer.network(args.model, args.threads, x):
             subjects[subject.name] = subject
     timings = interleave(subjects, rounds=9, seconds=0.7, warmup=0.5)
     return {name: (t.median, t.minimum) for name, t in timings.items()}

@@ -60,7 +60,10 @@ def _tune(args: argparse.Namespace) -> None:
             if held < args.trials:
                 tune(task, trials=args.trials - held, records=records)
             best = records.best(task.key, task.target.key)
-            print(f"tuned {name}: {best.seconds * 1e3:.4f} ms" if best else f"{name}: none", flush=True)
+            print(
+                f"tuned {name}: {best.seconds * 1e3:.4f} ms" if best else f"{name}: none",
+                flush=True,
+            )
 
 
 def own(work: Convolution | Matmul, threads: int, records: Records) -> Subject:
@@ -111,7 +114,9 @@ def _check(subject: Subject, work: Convolution | Matmul) -> None:
 def _print(measured: dict[str, Any], threads: int) -> None:
     rows = measured["rows"]
     names = list(dict.fromkeys(n for row in rows.values() for n in row["seconds"]))
-    print(f"\n## {threads} thread(s): median GFLOP/s (best), share of peak; {measured['versions']}\n")
+    print(
+        f"\n## {threads} thread(s): median GFLOP/s (best), share of peak; {measured['versions']}\n"
+    )
     print(f"| work | {' | '.join(names)} | against torch | against best |")
     print("| --- |" + " --- |" * (len(names) + 2))
     versus: dict[str, list[float]] = {"torch": [], "best": []}
@@ -128,7 +133,9 @@ def _print(measured: dict[str, Any], threads: int) -> None:
         ours = row["seconds"]["tilewright"][0]
         others = {n: s[0] for n, s in row["seconds"].items() if n != "tilewright"}
         torch = [s for n, s in others.items() if "torch" in n.lower()]
-        ratios = [min(group) / ours if group else float("nan") for group in (torch, others.values())]
+        ratios = [
+            min(group) / ours if group else float("nan") for group in (torch, others.values())
+        ]
         for key, ratio in zip(versus, ratios, strict=True):
             versus[key].append(ratio)
         print(f"| {name} | {' | '.join(cells)} | {ratios[0]:.2f} x | {ratios[1]:.2f} x |")

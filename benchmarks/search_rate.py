@@ -1,6 +1,6 @@
 """How fast the search is: candidates scored a second, candidates measured a second, compile time.
 
-    python -m benchmarks.search_rate
+python -m benchmarks.search_rate
 """
 
 from __future__ import annotations
@@ -39,7 +39,11 @@ def main() -> None:
             build(Request(task.expression, nest, task.target))
             compiled.append(time.perf_counter() - begin)
         with Local() as local:
-            list(local.measure(Request(task.expression, task.fallback().loops, task.target) for _ in "."))
+            list(
+                local.measure(
+                    Request(task.expression, task.fallback().loops, task.target) for _ in "."
+                )
+            )
             begin = time.perf_counter()
             requests = (
                 Request(task.expression, task.schedule(space.config(row)).loops, task.target)

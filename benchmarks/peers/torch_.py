@@ -9,6 +9,8 @@ from __future__ import annotations
 import shutil
 import warnings
 from collections.abc import Callable
+from contextlib import redirect_stderr
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -85,8 +87,8 @@ def _subject(
     def run() -> None:
         made[0] = call()
 
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # Inductor's own, of which there are many
+    with warnings.catch_warnings(), redirect_stderr(StringIO()):
+        warnings.simplefilter("ignore")  # Inductor warns of itself and prints what it tried
         run()  # compile and choose algorithms now, not in the first sample
     return Subject(f"{NAME} {variant}", run, lambda: dense(made[0]).numpy())
 

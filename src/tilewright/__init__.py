@@ -7,7 +7,7 @@ or `compile` the fastest code found. The rest is loaded when it is first used.
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tilewright import errors
 from tilewright.expr.tensor import (
@@ -25,6 +25,23 @@ from tilewright.expr.tensor import (
 )
 from tilewright.schedule.schedule import Schedule
 from tilewright.target import Target, host
+
+if TYPE_CHECKING:  # what `__getattr__` loads on first use
+    from tilewright import features as features
+    from tilewright import measure as measure
+    from tilewright import models as models
+    from tilewright import ops as ops
+    from tilewright import search as search
+    from tilewright import testing as testing
+    from tilewright.graph.compile import compile as compile
+    from tilewright.graph.model import load_onnx as load_onnx
+    from tilewright.ops.op import op as op
+    from tilewright.records.store import Records as Records
+    from tilewright.runtime.build import build as build
+    from tilewright.runtime.kernel import Kernel as Kernel
+    from tilewright.space.knobs import Knobs as Knobs
+    from tilewright.tuning.task import Task as Task
+    from tilewright.tuning.tune import tune as tune
 
 _LAZY = {
     "Knobs": "tilewright.space.knobs:Knobs",
@@ -45,9 +62,37 @@ _LAZY = {
 }
 
 __all__ = [
-    "Axis", "Schedule", "Target", "Tensor", "cast", "compute", "errors", "host", "max", "maximum",
-    "minimum", "reduce_axis", "select", "sum", "tensor", *_LAZY,
-]  # fmt: skip
+    "Axis",
+    "Kernel",
+    "Knobs",
+    "Records",
+    "Schedule",
+    "Target",
+    "Task",
+    "Tensor",
+    "build",
+    "cast",
+    "compile",
+    "compute",
+    "errors",
+    "features",
+    "host",
+    "load_onnx",
+    "max",
+    "maximum",
+    "measure",
+    "minimum",
+    "models",
+    "op",
+    "ops",
+    "reduce_axis",
+    "search",
+    "select",
+    "sum",
+    "tensor",
+    "testing",
+    "tune",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 class TilewrightError(Exception):
-    """Root of the errors that tilewright raises on purpose; the command line prints it and exits 2."""
+    """Root of the errors raised on purpose; the command line prints them and exits with 2."""
 
 
 class ExpressionError(TilewrightError):

@@ -24,7 +24,9 @@ def bench(
     shape: Annotated[
         list[str] | None, typer.Option(help="Shape of an open input: input=1x3x224x224.")
     ] = None,
-    profile: Annotated[bool, typer.Option("--profile", help="Add the time of each kernel.")] = False,
+    profile: Annotated[
+        bool, typer.Option("--profile", help="Add the time of each kernel.")
+    ] = False,
 ) -> None:
     """Run a network with the best schedules on record, and compare it in the same run."""
     import numpy as np
@@ -42,7 +44,7 @@ def bench(
         module = compile(network, records, threads=threads)
     rng = np.random.default_rng(0)
     given = {v.name: rng.standard_normal(v.shape).astype(v.dtype) for v in module.inputs}
-    sides: dict[str, Callable[[], Any]] = {"tilewright": lambda: module(**given)}
+    sides: dict[str, Callable[[], Any]] = {"tilewright": lambda: module(*given.values())}
     match vs:
         case "none":
             pass
@@ -101,16 +103,20 @@ def _profile(out: Any, network: Model, calls: list[tuple[Any, float]]) -> None:
     for call, seconds in calls:
         speed = call.flops / seconds
         table.add_row(
-            call.node, call.work, f"{seconds * 1e6:.1f}", f"{speed / 1e9:.1f}", f"{speed / limit:.0%}"
+            call.node,
+            call.work,
+            f"{seconds * 1e6:.1f}",
+            f"{speed / 1e9:.1f}",
+            f"{speed / limit:.0%}",
         )
     out.print(table)
     total = sum(seconds for _, seconds in calls)
-    out.print(f"{len(calls)} kernels of {len(network.graph.nodes)} nodes, {total * 1e3:.3f} ms in all")
+    out.print(
+        f"{len(calls)} kernels of {len(network.graph.nodes)} nodes, {total * 1e3:.3f} ms in all"
+    )
 
 
-def _onnxruntime(
-    path: Path, given: dict[str, np.ndarray], threads: int
-) -> Callable[[], list[np.ndarray]]:
+def _onnxruntime(path: Path, given: dict[str, np.ndarray], threads: int) -> Callable[[], Any]:
     from tilewright.errors import ArgumentError
 
     try:

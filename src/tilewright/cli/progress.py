@@ -42,7 +42,11 @@ class Progress:
         now = time.monotonic()
         speed = event.done / max(now - self._began, 1e-9)
         left = (event.total - event.done) / speed
-        rate = f"{speed:.1f}/s, {left / 60:.0f} min left" if left > 90 else f"{speed:.1f}/s, {left:.0f} s left"
+        rate = (
+            f"{speed:.1f}/s, {left / 60:.0f} min left"
+            if left > 90
+            else f"{speed:.1f}/s, {left:.0f} s left"
+        )
         text = describe(event, self._peak)
         self._bars.update(self._bar, completed=event.done, description=text, rate=rate)
         if not self._out.is_terminal and (

@@ -34,7 +34,9 @@ def tune(
     from tilewright.tuning.tune import tune as search
 
     if trials < 0:
-        raise ArgumentError(f"cannot tune with --trials {trials}: give a number that is not negative.")
+        raise ArgumentError(
+            f"cannot tune with --trials {trials}: give a number that is not negative."
+        )
     out = console()
     network = load_onnx(model, parse_shapes(shape or []))
     tasks = network.tasks(threads=threads)
@@ -62,5 +64,7 @@ def describe(event: Event, peak: float) -> str:
     session = event.session
     share = session.gflops * 1e9 / peak if peak else 0.0
     failed = ", ".join(f"{n} {kind}" for kind, n in session.failures.items())
-    best = f"{session.gflops:.1f} GFLOP/s ({share:.0%} of peak)" if session.gflops else "no result yet"
+    best = (
+        f"{session.gflops:.1f} GFLOP/s ({share:.0%} of peak)" if session.gflops else "no result yet"
+    )
     return f"{session.task.name}: {best}" + (f"; failed: {failed}" if failed else "")

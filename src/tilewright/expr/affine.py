@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias, Union
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -50,7 +50,8 @@ class Affine:
     def of(value: AffineLike) -> Affine:
         if isinstance(value, Affine):
             return value
-        return value.affine if hasattr(value, "affine") else Affine(value)  # an axis
+        axis = getattr(value, "affine", None)
+        return Affine(value) if axis is None else axis
 
     @staticmethod
     def sum(constant: Extent, terms: Iterable[tuple[str, Extent]]) -> Affine:
@@ -146,7 +147,7 @@ class Affine:
         return " + ".join(parts).replace("+ -", "- ")
 
 
-AffineLike: TypeAlias = Union[Affine, int, Any]
+AffineLike: TypeAlias = Affine | int | Any
 
 
 def _same(a: Extent, b: Extent) -> bool:

@@ -80,7 +80,7 @@ def _stage(t: Tensor, values: dict[str, np.ndarray], precise: bool) -> np.ndarra
     else:
         full = np.broadcast_to(_value(value.value, grid, values), [a.extent for a in axes])
         result = _REDUCE[value.kind](full, axis=tuple(range(len(t.shape), len(axes))))
-    return np.ascontiguousarray(np.broadcast_to(result, t.shape)).astype(dtype)
+    return np.array(np.broadcast_to(result, t.shape), dtype, order="C")
 
 
 def _sum(
@@ -122,9 +122,7 @@ def _value(value: Scalar, grid: dict[str, np.ndarray], values: dict[str, np.ndar
         case Load(buffer=buffer, index=index):
             array = values[buffer]
             at = [i.evaluate(grid) for i in index]
-            return array[
-                tuple(np.clip(i, 0, n - 1) for i, n in zip(at, array.shape, strict=True))
-            ]
+            return array[tuple(np.clip(i, 0, n - 1) for i, n in zip(at, array.shape, strict=True))]
         case Select(condition=condition, yes=yes, no=no):
             return np.where(*(_value(v, grid, values) for v in (condition, yes, no)))
         case Cast(value=inner, dtype=dtype):

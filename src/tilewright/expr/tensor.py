@@ -114,6 +114,8 @@ class Tensor:
     dtype: str = "float32"
     constant: bool = False
     stage: Stage | None = None
+    title: str = ""  # what the user calls the work: "matmul 64 x 64 x 64"
+    template: Any = None  # how the user wants it scheduled: a function of schedule and knobs
 
     def __getitem__(self, index: IndexLike | tuple[IndexLike, ...]) -> Load:
         index = index if isinstance(index, tuple) else (index,)
@@ -126,7 +128,9 @@ class Tensor:
 
     def __repr__(self) -> str:
         shape = " x ".join(map(str, self.shape)) or "scalar"
-        return f"{self.name}: {self.dtype} {shape}" + (f" = {self.stage.value}" if self.stage else "")
+        return f"{self.name}: {self.dtype} {shape}" + (
+            f" = {self.stage.value}" if self.stage else ""
+        )
 
     @property
     def stages(self) -> tuple[Tensor, ...]:
@@ -189,7 +193,7 @@ class Stage:
 def tensor(
     name: str, shape: Sequence[int], dtype: str = "float32", *, constant: bool = False
 ) -> Tensor:
-    """Declare an input. `constant` promises that its values never change: it may be packed ahead."""
+    """Declare an input. `constant` promises that its values never change: it may be packed."""
     return Tensor(name, _shape(name, shape), dtypes.check(dtype), constant)
 
 

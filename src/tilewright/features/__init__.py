@@ -1,7 +1,7 @@
 """Programs as numbers: populations of loop nests to arrays that cost models learn from."""
 
-from tilewright.features.extractor import Extractor, Joined
 from tilewright.features.context import Context
+from tilewright.features.extractor import Extractor, Joined
 from tilewright.features.knob import KnobValues
 from tilewright.features.relation import Relation
 

@@ -15,7 +15,7 @@ from tilewright.space.space import Space
 
 @dataclass(frozen=True)
 class Context:
-    """The paper's loop context vectors, flattened; programs with fewer loops are padded with zeros."""
+    """The paper's loop context vectors, flattened; fewer loops are padded with zeros."""
 
     loops: int = 20
     version: int = 1

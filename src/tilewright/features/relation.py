@@ -1,7 +1,7 @@
 """Context relation features: what loops are like, told without saying which loop is which.
 
-R[i, j, t] = max of feature i over the loops whose feature j is below the threshold beta_t (section 4
-of the paper). Thresholds are log2-spaced. The vector has one length for programs of any shape.
+R[i, j, t] = max of feature i over the loops whose feature j is below the threshold beta_t (the
+paper's section 4). Thresholds are log2-spaced. The vector has one length for programs of any shape.
 """
 
 from __future__ import annotations

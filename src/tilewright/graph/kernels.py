@@ -38,7 +38,8 @@ def operator_of(node: Node, graph: Graph) -> Operator | None:
                 bool(a["count_include_pad"]),
             )  # fmt: skip
         case "global_average_pool":
-            return GlobalAveragePool(*shapes[0])
+            n, h, w, c = shapes[0]
+            return GlobalAveragePool(n, h, w, c)
         case "transpose":
             return Transpose(shapes[0], a["perm"])
         case "relu":

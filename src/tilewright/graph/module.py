@@ -38,7 +38,7 @@ class Call:
 class Module:
     """A network ready to run: `module(x)` or `module(name=x, ...)` on arrays.
 
-    It holds its own memory, so one module serves one thread at a time; compile another for a second.
+    It holds its own memory, so one module serves one caller at a time; compile another for more.
     """
 
     def __init__(
@@ -128,7 +128,9 @@ class Module:
         root = self.plan.roots[name]
         source = given.get(root, self.graph.constants.get(root))
         if source is None:
-            source = next(a for n, a in reversed(outputs.items()) if self.plan.roots[n] == root)
+            source = next(
+                a for n, a in reversed(list(outputs.items())) if self.plan.roots[n] == root
+            )
         if source is not outputs[name]:
             outputs[name][...] = source.reshape(outputs[name].shape)
         return outputs[name]

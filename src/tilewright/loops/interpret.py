@@ -87,14 +87,17 @@ def packed(buffer: Buffer, source: np.ndarray) -> np.ndarray:
         at.append(position)
     if inside is True:
         strides = [
-            sum(int(i.coefficient(name)) * s for i, s in zip(buffer.layout, source.strides, strict=True))
+            sum(
+                int(i.coefficient(name)) * s
+                for i, s in zip(buffer.layout, source.strides, strict=True)
+            )
             for name in buffer.layout_loops
         ]
         start = source[tuple(slice(int(i.constant), None) for i in buffer.layout)]
         view = np.lib.stride_tricks.as_strided(start, buffer.shape, strides, writeable=False)
-        return np.ascontiguousarray(view)
+        return np.array(view, order="C")
     taken = np.where(inside, source[tuple(at)], np.zeros((), source.dtype))
-    return np.ascontiguousarray(np.broadcast_to(taken, buffer.shape))
+    return np.array(np.broadcast_to(taken, buffer.shape), order="C")
 
 
 def _run(
@@ -111,7 +114,8 @@ def _run(
         inner = {**env, node.name: i}
         for bind in node.binds:
             inner[bind.name] = bind.index.evaluate(inner) // bind.divisor % bind.modulus
-        rounds = {**reducing, node.name: i} if node.reduce else reducing
+        bound = {name: inner[name] for name in (node.name, *(b.name for b in node.binds))}
+        rounds = {**reducing, **bound} if node.reduce else reducing
         for child in node.body:
             _run(child, inner, rounds, memory, nest)
 

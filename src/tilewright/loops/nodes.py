@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import Literal, TypeAlias, Union
+from typing import Literal, TypeAlias
 
 from tilewright.expr.affine import Affine, Extent
 from tilewright.expr.scalar import Scalar, Within
@@ -74,7 +74,7 @@ class Block:
     when: tuple[Within, ...] = ()
 
 
-Node: TypeAlias = Union[Loop, Block]
+Node: TypeAlias = Loop | Block
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +118,11 @@ def loops(nodes: tuple[Node, ...]) -> Iterator[Loop]:
         if isinstance(node, Loop):
             yield node
             yield from loops(node.body)
+
+
+def variables(loop: Loop) -> tuple[str, ...]:
+    """Return what a loop defines: its variable, and those that it binds if it is fused."""
+    return (loop.name, *(bind.name for bind in loop.binds))
 
 
 def rewrite(

@@ -29,9 +29,7 @@ def _node(node: Node, depth: int, lines: list[str]) -> None:
         kind = "" if node.kind == "serial" else f"{node.kind} "
         lines.append(f"{pad}{kind}for {node.name} in {text(node.extent)}:")
         for bind in node.binds:
-            lines.append(
-                f"{pad}  {bind.name} = ({bind.index}) // {bind.divisor} % {bind.modulus}"
-            )
+            lines.append(f"{pad}  {bind.name} = ({bind.index}) // {bind.divisor} % {bind.modulus}")
         for child in node.body:
             _node(child, depth + 1, lines)
         return

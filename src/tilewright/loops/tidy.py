@@ -17,7 +17,7 @@ from tilewright.expr.scalar import (
     rebuild,
 )
 from tilewright.loops.interpret import neutral
-from tilewright.loops.nodes import Block, Buffer, Loop, Nest, Node, nest_in, rewrite
+from tilewright.loops.nodes import Block, Buffer, Loop, Nest, Node, nest_in, rewrite, variables
 from tilewright.loops.substitute import in_nodes
 
 
@@ -100,7 +100,7 @@ def _starts(node: Node, nest: Nest) -> tuple[Node, ...]:
 def _init(block: Block, nest: Nest) -> Block:
     assert block.reduce
     dtype = nest.by_name[block.buffer].dtype
-    reducing = {loop.name for loop in _reduce_loops(nest.body)}
+    reducing = {name for loop in _reduce_loops(nest.body) for name in variables(loop)}
     guards = tuple(g for g in block.guards if not set(g.index.variables) & reducing)
     value = Const(neutral(block.reduce, dtype), dtype)
     return Block(block.stage, block.buffer, block.index, value, guards=guards)

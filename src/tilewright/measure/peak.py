@@ -60,7 +60,7 @@ def _loop(target: Target) -> Loaded:
         "  ret void", "}", repeat("peak"),
         f"declare {kind} @llvm.fma.v{target.lanes(4)}f32({kind}, {kind}, {kind})",
         "declare void @GOMP_parallel(ptr, ptr, i32, i32)",
-        'attributes #0 = { nounwind "prefer-vector-width"="%d" }' % (target.vector_bytes * 8),
+        f'attributes #0 = {{ nounwind "prefer-vector-width"="{target.vector_bytes * 8}" }}',
     ]  # fmt: skip
     text = f'target triple = "{target.triple}"\n' + "\n".join(lines)
     code = object_code(text, target)

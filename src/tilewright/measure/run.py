@@ -76,9 +76,7 @@ class Runner:
         if built.best is not None and once > SLOW * built.best:
             return (once,)
         count = max(1, math.ceil(self.clock.sample / once))
-        return tuple(
-            _clock(loaded, table, built.threads, count) for _ in range(self.clock.repeats)
-        )
+        return tuple(_clock(loaded, table, built.threads, count) for _ in range(self.clock.repeats))
 
 
 def _clock(loaded: Any, table: ctypes.Array[Any], threads: int, count: int) -> float:

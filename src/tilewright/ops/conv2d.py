@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-
 import tilewright.expr.tensor as te
 from tilewright.errors import ExpressionError
 from tilewright.expr.scalar import Scalar
@@ -78,7 +77,7 @@ class Conv2d:
             f"conv2d {self.batch}x{self.height}x{self.width}x{self.channels_in}"
             f" -> {self.channels_out}, {self.kernel[0]}x{self.kernel[1]} /{self.stride[0]}"
         )
-        extras = (("g%d" % self.groups, self.groups > 1), ("bias", self.bias),
+        extras = ((f"g{self.groups}", self.groups > 1), ("bias", self.bias),
                   ("add", self.residual), ("relu", self.relu))  # fmt: skip
         return text + "".join(f" +{label}" for label, on in extras if on)
 
@@ -127,15 +126,13 @@ class Conv2d:
 
         shape = (self.batch, h + top + bottom, w + left + right, *channels, ci)
         names = ("n", "y", "x", "g", "c") if channels else ("n", "y", "x", "c")
-        return te.Tensor(
-            "pad", shape, self.dtype, False, _stage(names, shape, value)
-        )
+        return te.Tensor("pad", shape, self.dtype, False, stage_of(names, shape, value))
 
     def space(self, s: Schedule, knob: Knobs, target: Target) -> Schedule:
         return direct(s, knob, target)
 
 
-def _stage(names: tuple[str, ...], shape: tuple[int, ...], value: object) -> te.Stage:
+def stage_of(names: tuple[str, ...], shape: tuple[int, ...], value: object) -> te.Stage:
     axes = tuple(te.Axis(n, e) for n, e in zip(names, shape, strict=True))
     return te.Stage(axes, value(*axes))  # type: ignore[operator]
 
@@ -166,7 +163,7 @@ def epilogue(
             total = total + r[at]
         return te.maximum(total, 0.0) if relu else total
 
-    return te.Tensor("out", stage.shape, stage.dtype, False, _stage(names, stage.shape, value))
+    return te.Tensor("out", stage.shape, stage.dtype, False, stage_of(names, stage.shape, value))
 
 
 def direct(s: Schedule, knob: Knobs, target: Target) -> Schedule:
@@ -176,7 +173,7 @@ def direct(s: Schedule, knob: Knobs, target: Target) -> Schedule:
     and ReLU work on the tile while it is in registers.
     """
     names = {b.name for b in s.loops.buffers}
-    grouped = "g" in [loop for loop in _loops(s)]
+    grouped = "g" in _loops(s)
     lanes = target.lanes(4)
     padded = "pad" in names
     s = s.inline("pad") if padded else s
@@ -227,5 +224,3 @@ def _loops(s: Schedule) -> list[str]:
     from tilewright.loops.nodes import loops
 
     return [loop.name for loop in loops(s.loops.body)]
-
-

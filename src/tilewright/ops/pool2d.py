@@ -9,7 +9,7 @@ import numpy as np
 
 import tilewright.expr.tensor as te
 from tilewright.expr.scalar import Const, Scalar
-from tilewright.ops.conv2d import _stage
+from tilewright.ops.conv2d import stage_of
 from tilewright.schedule.schedule import Schedule
 from tilewright.space.derive import derive
 from tilewright.target import Target
@@ -67,7 +67,7 @@ class Pool2d:
 
             shape = (self.batch, h + top + self.pads[2], w + left + self.pads[3], self.channels)
             source = te.Tensor(
-                "pad", shape, self.dtype, False, _stage(("n", "y", "x", "c"), shape, padded)
+                "pad", shape, self.dtype, False, stage_of(("n", "y", "x", "c"), shape, padded)
             )
         ky, kx = te.reduce_axis("ky", self.kernel[0]), te.reduce_axis("kx", self.kernel[1])
         sy, sx = self.stride
@@ -90,7 +90,9 @@ class Pool2d:
         """Return D: one over the number of elements that each window covers."""
         counts = [
             [
-                sum(0 <= o * self.stride[d] + k - self.pads[d] < size for k in range(self.kernel[d]))
+                sum(
+                    0 <= o * self.stride[d] + k - self.pads[d] < size for k in range(self.kernel[d])
+                )
                 for o in range(out)
             ]
             for d, size, out in ((0, self.height, self.out_height), (1, self.width, self.out_width))

@@ -64,7 +64,7 @@ class Kernel:
     def __call__(
         self, *arrays: Any, out: np.ndarray[Any, Any] | None = None, threads: int | None = None
     ) -> np.ndarray[Any, Any]:
-        """Run the kernel; raise ArgumentError, naming what was wanted and given, if arrays do not fit."""
+        """Run the kernel; raise ArgumentError, saying what was wanted and given, on a misfit."""
         bound = self.bind(*arrays, out=out, threads=threads)
         return bound()
 
@@ -75,11 +75,10 @@ class Kernel:
         if len(arrays) != len(self.inputs):
             wanted = ", ".join(map(describe, self.inputs))
             raise ArgumentError(
-                f"{self.loops.name} takes {len(self.inputs)} arrays ({wanted}), given {len(arrays)}."
+                f"{self.loops.name} takes {len(self.inputs)} arrays ({wanted}), "
+                f"given {len(arrays)}."
             )
-        given = {
-            b.name: check(b, a) for b, a in zip(self.inputs, arrays, strict=True)
-        }
+        given = {b.name: check(b, a) for b, a in zip(self.inputs, arrays, strict=True)}
         result = self._result(out)
         addresses: list[int] = []
         for buffer in self._artifact.parameters:
@@ -150,4 +149,4 @@ def check(buffer: Buffer, array: Any) -> np.ndarray[Any, Any]:
             f"{describe(buffer)} wanted, given {array.dtype}; "
             f"convert it with array.astype({buffer.dtype!r})."
         )
-    return np.ascontiguousarray(array)
+    return np.require(array, requirements=("C", "A"))

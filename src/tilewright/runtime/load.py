@@ -42,7 +42,9 @@ class Loader:
         library.export_symbol(artifact.name)
         library.export_symbol(f"{artifact.name}.repeat")
         tracker = library.link(self._jit, f"{artifact.name}#{self._count}")
-        return Loaded(tracker, tracker[artifact.name], tracker[f"{artifact.name}.repeat"], self._jit)
+        return Loaded(
+            tracker, tracker[artifact.name], tracker[f"{artifact.name}.repeat"], self._jit
+        )
 
 
 @dataclass

@@ -74,9 +74,14 @@ class Vectorize:
             marked = [o.name for o in outer if o.kind == "vectorize"]
             if marked and any(o.name == self.loop for o in outer):
                 find.refuse(nest, asked, f"{marked[0]!r} around {block.stage} already is a vector.")
-        for inner in loop.body:
-            if isinstance(inner, Loop) and inner.kind == "serial" and np.any(inner.extent > 1):
-                continue  # legal: each round of the inner loop works on the whole vector
+        for block in find.blocks(loop.body):
+            if np.any(loop.extent > 1) and all(self.loop not in i.variables for i in block.index):
+                find.refuse(
+                    nest,
+                    asked,
+                    f"all its rounds store to the same {block.buffer}; "
+                    "vectorize a loop that indexes it.",
+                )
         return _mark(nest, self.loop, "vectorize")
 
 

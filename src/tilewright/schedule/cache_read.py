@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from tilewright.expr.affine import Affine
 from tilewright.expr.scalar import Load
 from tilewright.loops.nodes import Block, Buffer, Loop, Nest, Node, rewrite
+from tilewright.loops.substitute import redirect
 from tilewright.schedule import find
 from tilewright.schedule.compute_at import ComputeAt
-from tilewright.loops.substitute import redirect
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +40,8 @@ class CacheRead:
         inside = {id(block) for _, block, _ in find.readers(replace(nest, body=(at,)), self.tensor)}
         if not inside:
             find.refuse(nest, asked, f"{self.loop!r} does not read {self.tensor!r}.")
+        if any(block.buffer == self.tensor for block in find.blocks((at,))):
+            find.refuse(nest, asked, f"{self.loop!r} also computes {self.tensor!r}.")
         axes = [f"{name}:{d}" for d in range(len(source.shape))]
         index = tuple(Affine(0, ((axis, 1),)) for axis in axes)
         copy: Node = Block(name, name, index, Load(self.tensor, index, source.dtype))

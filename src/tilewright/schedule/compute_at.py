@@ -9,8 +9,8 @@ import numpy as np
 from tilewright.expr.affine import Affine, Extent
 from tilewright.expr.scalar import Load, Scalar, Within, rebuild
 from tilewright.loops.nodes import Block, Buffer, Loop, Nest, Node, loops, rewrite
-from tilewright.schedule import find
 from tilewright.loops.substitute import in_nodes
+from tilewright.schedule import find
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,21 +40,29 @@ class ComputeAt:
         if not outer:
             find.refuse(nest, asked, "it has no loops; inline it.")
         root = outer[0]
+        find.alone(nest, root, asked)
+        find.no_vector(nest, self.loop, asked)
+        around = find.around(nest.body, at.name)
+        reducing = [loop.name for loop in around if loop.reduce]
+        if block.reduce and reducing:
+            find.refuse(
+                nest, asked, f"it reduces, and would be inside {reducing[0]!r}, which does."
+            )
         old = nest.by_name[block.buffer]
         axes = [i.variables[0] if len(i.variables) == 1 else "" for i in block.index]
-        if "" in axes or any(i.constant for i in block.index) or block.guards:
+        fused = any(loop.binds for loop in outer)
+        if fused or "" in axes or any(i.constant for i in block.index) or block.guards:
             find.refuse(nest, asked, "its own loops are already scheduled.")
         if old.scope == "output":
             find.refuse(nest, asked, "it is the output.")
         readers = find.readers(nest, block.buffer)
         if not readers or any(at.name not in [o.name for o in chain] for chain, _, _ in readers):
             find.refuse(nest, asked, f"it is read outside of {self.loop!r}, or nowhere.")
-        region = _region([load for _, _, found in readers for load in found], at)
+        region = _region([load for _, _, found in readers for load in found], at, old.shape)
         values = {
             axis: Affine(0, ((axis, 1),)) + base
             for axis, (base, _) in zip(axes, region, strict=True)
         }
-        around = find.around(nest.body, at.name)
         moved = self._producer(root, around, axes, region, values, old)
         shift = tuple(base for base, _ in region)
 
@@ -105,7 +113,6 @@ class ComputeAt:
                 return replace(node, index=index, guards=(*node.guards, *guards))
             return replace(node, extent=extents.get(node.name, node.extent))
 
-        assert whole.name in extents
         return rewrite((whole,), change)[0]
 
 
@@ -115,13 +122,18 @@ def _inside(index: Affine, extent: Extent, known: dict[str, Extent]) -> bool:
     return bool(np.all(low >= 0) and np.all(high < extent))
 
 
-def _region(found: list[Load], at: Loop) -> list[tuple[Affine, Extent]]:
-    """Return, for each dimension, where the region that `at`'s body reads starts, and its extent."""
+def _region(found: list[Load], at: Loop, shape: tuple[Extent, ...]) -> list[tuple[Affine, Extent]]:
+    """Return, for each dimension, where the region that `at`'s body reads starts, and its extent.
+
+    It is the whole dimension where two loads lie apart by a distance that varies.
+    """
     inner = {loop.name: loop.extent for loop in loops(at.body)}
     bound = {b.name: b.modulus for loop in loops(at.body) for b in loop.binds}
     inner.update(bound)
     region: list[tuple[Affine, Extent]] = []
-    for dimension in zip(*(load.index for load in found), strict=True):
+    for whole, dimension in zip(
+        shape, zip(*(load.index for load in found), strict=True), strict=True
+    ):
         bases, ends = list[Affine](), list[Extent]()
         for index in dimension:
             base = Affine.sum(index.constant, [(n, c) for n, c in index.terms if n not in inner])
@@ -135,6 +147,9 @@ def _region(found: list[Load], at: Loop) -> list[tuple[Affine, Extent]]:
             ends.append(_plain(high - low + 1))
         first = bases[0]
         shifts = [(b - first) for b in bases]
+        if any(shift.terms for shift in shifts):
+            region.append((Affine(), whole))
+            continue
         start = min((s.constant for s in shifts), key=lambda c: int(np.max(c)))
         extent = ends[0]
         for shift, end in zip(shifts, ends, strict=True):

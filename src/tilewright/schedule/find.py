@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import NoReturn
 
+import numpy as np
+
 from tilewright.errors import ScheduleError
 from tilewright.expr.affine import text
 from tilewright.expr.scalar import Load, loads
@@ -60,6 +62,26 @@ def readers(nest: Nest, name: str) -> list[tuple[tuple[Loop, ...], Block, list[L
         if found:
             out.append((outer, block, found))
     return out
+
+
+def blocks(nodes: tuple[Node, ...]) -> list[Block]:
+    """Return every block below `nodes`."""
+    return [block for _, block in walk(nodes)]
+
+
+def alone(nest: Nest, root: Loop, asked: str) -> None:
+    """Refuse to move a stage whose loops also hold another, which would stay behind."""
+    others = [b.stage for b in blocks((root,))][1:]
+    if others:
+        others = [b.stage for b in blocks((root,))]
+        refuse(nest, asked, f"its loops hold {' and '.join(others)}; move it before the others.")
+
+
+def no_vector(nest: Nest, name: str, asked: str) -> None:
+    """Refuse to put a tile into a vector loop: its rounds, run at once, would share the tile."""
+    for outer in around(nest.body, name):
+        if outer.kind == "vectorize" and np.any(outer.extent > 1):
+            refuse(nest, asked, f"the rounds of {outer.name!r}, a vector, would share one tile.")
 
 
 def unused(nest: Nest, name: str, asked: str) -> None:

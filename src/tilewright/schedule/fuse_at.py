@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from tilewright.expr.affine import Affine
+from tilewright.expr.scalar import loads
 from tilewright.loops.nodes import Block, Buffer, Loop, Nest, Node, rewrite
-from tilewright.schedule import find
 from tilewright.loops.substitute import in_block, redirect
+from tilewright.schedule import find
 from tilewright.schedule.tile import keep_tile, tile_of
 
 
@@ -41,6 +42,8 @@ class FuseAt:
         outer, consumer = find.stage(nest, self.stage, asked)
         if consumer.reduce:
             find.refuse(nest, asked, "it reduces, so it is not elementwise.")
+        if outer:
+            find.alone(nest, outer[0], asked)
         source = self._source(nest, chain[-1], consumer, asked)
         readers = find.readers(nest, source)
         if len(readers) != 1:
@@ -53,6 +56,9 @@ class FuseAt:
         axes = [i.variables[0] for i in consumer.index if len(i.variables) == 1]
         if len(axes) != len(consumer.index) or len(outer) != len(axes):
             find.refuse(nest, asked, "its own loops are already scheduled.")
+        late = self._late(nest, chain[0], consumer, source)
+        if late:
+            find.refuse(nest, asked, f"it also reads {late!r}, which is computed after {source!r}.")
         old = nest.by_name[source]
         if old.scope == "output":
             find.refuse(nest, asked, f"{source!r} is an output and must be kept whole.")
@@ -71,10 +77,18 @@ class FuseAt:
         rest = tuple(b for b in nest.buffers if b.name != source)
         trimmed = replace(nest, buffers=rest, body=rewrite(nest.body, drop))
         buffer = Buffer(source, tile.shape, old.dtype, "local")
-        return keep_tile(trimmed, tile_of(trimmed, producer.stage, self.loop, asked), buffer, consume)
+        return keep_tile(
+            trimmed, tile_of(trimmed, producer.stage, self.loop, asked), buffer, consume
+        )
+
+    def _late(self, nest: Nest, root: Loop, consumer: Block, source: str) -> str | None:
+        """Return a tensor that the consumer reads but that is not complete before `root`."""
+        place = next(i for i, node in enumerate(nest.body) if node is root)
+        made = {block.buffer for block in find.blocks(nest.body[place:])} - {source}
+        return next((x.buffer for x in loads(consumer.value) if x.buffer in made), None)
 
     def _source(self, nest: Nest, loop: Loop, consumer: Block, asked: str) -> str:
-        inside = {b.buffer for _, b in _blocks(loop)}
+        inside = {block.buffer for block in find.blocks((loop,))}
         found = [
             name
             for name in inside
@@ -83,9 +97,3 @@ class FuseAt:
         if len(found) != 1:
             find.refuse(nest, asked, f"{self.stage!r} reads nothing that {self.loop!r} computes.")
         return found[0]
-
-
-def _blocks(loop: Loop) -> list[tuple[tuple[Loop, ...], Block]]:
-    from tilewright.loops.nodes import walk
-
-    return list(walk((loop,)))

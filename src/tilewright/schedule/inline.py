@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from tilewright.expr.affine import Affine
-from tilewright.expr.scalar import Load, Scalar, rebuild, substitute
+from tilewright.expr.scalar import Load, Scalar, loads, rebuild, substitute
 from tilewright.loops.nodes import Block, Loop, Nest, Node, rewrite
 from tilewright.schedule import find
 
@@ -31,8 +31,11 @@ class Inline:
             find.refuse(nest, asked, "it reduces, so it is no expression; use compute_at.")
         if nest.by_name[block.buffer].scope == "output":
             find.refuse(nest, asked, "it is the output.")
-        axes = [i.variables[0] if _is_variable(i) else None for i in block.index]
-        if None in axes or block.guards:
+        kept = [x.buffer for x in loads(block.value) if nest.by_name[x.buffer].scope == "local"]
+        if kept:
+            find.refuse(nest, asked, f"{kept[0]!r}, which it reads, is kept in its loops only.")
+        axes = [i.variables[0] if _is_variable(i) else "" for i in block.index]
+        if "" in axes or block.guards:
             find.refuse(nest, asked, "its loops are already split; inline it first.")
 
         def use(part: Scalar) -> Scalar:
@@ -48,8 +51,8 @@ class Inline:
             return node if node.body else ()
 
         assert all(isinstance(loop, Loop) for loop in outer)
-        kept = tuple(b for b in nest.buffers if b.name != block.buffer)
-        return replace(nest, buffers=kept, body=rewrite(nest.body, change))
+        rest = tuple(b for b in nest.buffers if b.name != block.buffer)
+        return replace(nest, buffers=rest, body=rewrite(nest.body, change))
 
 
 def _is_variable(index: Affine) -> bool:

@@ -9,8 +9,8 @@ import numpy as np
 from tilewright.expr.affine import Affine
 from tilewright.expr.scalar import Const, Load, Select, Within
 from tilewright.loops.nodes import Block, Buffer, Loop, Nest, Node, rewrite
-from tilewright.schedule import find
 from tilewright.loops.substitute import redirect, rename
+from tilewright.schedule import find
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,7 +55,11 @@ class Reorder:
 
 def _swap(nodes: tuple[Node, ...], name: str, replacement: Node) -> tuple[Node, ...]:
     return tuple(
-        (replacement if node.name == name else replace(node, body=_swap(node.body, name, replacement)))
+        (
+            replacement
+            if node.name == name
+            else replace(node, body=_swap(node.body, name, replacement))
+        )
         if isinstance(node, Loop)
         else node
         for node in nodes

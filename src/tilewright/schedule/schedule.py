@@ -120,7 +120,9 @@ class Schedule:
         """Apply recorded steps to an expression; raise ScheduleError where they do not fit."""
         made: list[Step] = []
         for entry in steps:
-            arguments = {k: tuple(v) if isinstance(v, list) else v for k, v in entry.items()}
+            arguments: dict[str, Any] = {
+                k: tuple(v) if isinstance(v, list) else v for k, v in entry.items()
+            }
             kind = PRIMITIVES.get(str(arguments.pop("step", None)))
             if kind is None:
                 raise ScheduleError(

@@ -9,8 +9,8 @@ import numpy as np
 from tilewright.expr.affine import Affine, Extent, text
 from tilewright.expr.scalar import Within
 from tilewright.loops.nodes import Block, Loop, Nest, Node, product, rewrite
-from tilewright.schedule import find
 from tilewright.loops.substitute import in_nodes
+from tilewright.schedule import find
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +45,7 @@ class Split:
         names = [f"{self.loop}.{i}" for i in range(len(extents))]
         for name in names:
             find.unused(nest, name, asked)
-        index = Affine.sum(
-            0, [(n, product(extents[i + 1 :])) for i, n in enumerate(names)]
-        )
+        index = Affine.sum(0, [(n, product(extents[i + 1 :])) for i, n in enumerate(names)])
         covers = np.all(product(extents) == loop.extent)
         guard = () if covers else (Within(index, -(1 << 60), int(np.max(loop.extent))),)
 
@@ -60,7 +58,9 @@ class Split:
                     body,
                     lambda n: replace(n, guards=(*n.guards, *guard)) if isinstance(n, Block) else n,
                 )
-            binds = tuple(replace(b, index=b.index.substitute({self.loop: index})) for b in loop.binds)
+            binds = tuple(
+                replace(b, index=b.index.substitute({self.loop: index})) for b in loop.binds
+            )
             for depth in reversed(range(len(names))):
                 last = depth == len(names) - 1
                 body = (

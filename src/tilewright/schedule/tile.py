@@ -6,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from tilewright.expr.affine import Affine, Extent
-from tilewright.loops.nodes import Block, Buffer, Loop, Nest, Node, nest_in, rewrite
-from tilewright.schedule import find
+from tilewright.loops.nodes import Block, Buffer, Loop, Nest, Node, nest_in, rewrite, variables
 from tilewright.loops.substitute import rename
+from tilewright.schedule import find
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +30,7 @@ def tile_of(nest: Nest, stage: str, at: str, asked: str) -> Tile:
         find.refuse(
             nest, asked, f"{at!r} is not a loop round {stage!r}; those are {', '.join(names)}."
         )
+    find.no_vector(nest, at, asked)
     depth = names.index(at)
     for loop in outer[: depth + 1]:
         if loop.reduce:
@@ -41,9 +42,8 @@ def tile_of(nest: Nest, stage: str, at: str, asked: str) -> Tile:
             )
     inner = tuple(loop for loop in outer[depth + 1 :] if not loop.reduce)
     extents = {loop.name: loop.extent for loop in inner}
-    index = tuple(
-        Affine.sum(0, [(n, c) for n, c in i.terms if n in extents]) for i in block.index
-    )
+    extents |= {bind.name: bind.modulus for loop in inner for bind in loop.binds}
+    index = tuple(Affine.sum(0, [(n, c) for n, c in i.terms if n in extents]) for i in block.index)
     shape = tuple(_extent(i, extents) for i in index)
     return Tile(outer[depth], block, inner, shape, index)
 
@@ -58,17 +58,17 @@ def _extent(index: Affine, extents: dict[str, Extent]) -> Extent:
 def keep_tile(nest: Nest, tile: Tile, buffer: Buffer, consumer: Callable[[Block], Block]) -> Nest:
     """Make the stage write `buffer`, tile by tile, and run `consumer` over each finished tile."""
     block = tile.block
-    names = {loop.name for loop in tile.inner}
-    outside = {loop.name for loop in find.around(nest.body, tile.loop.name)}
-    guards = tuple(g for g in block.guards if set(g.index.variables) <= names | outside)
+    loops = (*find.around(nest.body, tile.loop.name), *tile.inner)
+    names = {name for loop in loops for name in variables(loop)}
+    guards = tuple(g for g in block.guards if set(g.index.variables) <= names)
     after = consumer(replace(block, reduce=None, init=False, guards=guards, when=()))
-    loops = rename(nest_in(tile.inner, (after,)), f"{after.stage}:")
+    again = rename(nest_in(tile.inner, (after,)), f"{after.stage}:")
 
     def change(node: Node) -> Node:
         if node is block:
             return replace(block, buffer=buffer.name, index=tile.index)
         if isinstance(node, Loop) and node.name == tile.loop.name:
-            return replace(node, body=(*node.body, *loops))
+            return replace(node, body=(*node.body, *again))
         return node
 
     return replace(nest, buffers=(*nest.buffers, buffer), body=rewrite(nest.body, change))

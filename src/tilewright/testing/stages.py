@@ -96,7 +96,9 @@ def transpose(pick: Pick, name: str, known: Known) -> te.Tensor | None:
     turn = pick((1, 2)) % len(t.shape) or 1
     perm = [(i + turn) % len(t.shape) for i in range(len(t.shape))]
     shape = tuple(t.shape[p] for p in perm)
-    return te.compute(name, shape, lambda *i: t[tuple(i[perm.index(d)] for d in range(len(perm)))] + 1)
+    return te.compute(
+        name, shape, lambda *i: t[tuple(i[perm.index(d)] for d in range(len(perm)))] + 1
+    )
 
 
 def reduction(pick: Pick, name: str, known: Known) -> te.Tensor | None:
@@ -175,8 +177,11 @@ def merge(pick: Pick, name: str, known: Known) -> te.Tensor | None:
     k = te.reduce_axis("q", older.shape[0])
     rest = older.shape[1:]
     axes = (k, *(te.reduce_axis(f"q{j}", e) for j, e in enumerate(rest)))
-    total = te.compute(f"{name}s", (t.shape[-1],), lambda z: te.reduce(
-        pick(("max", "sum")), older[axes] + te.cast(t.dtype, z), axes))
+    total = te.compute(
+        f"{name}s",
+        (t.shape[-1],),
+        lambda z: te.reduce(pick(("max", "sum")), older[axes] + te.cast(t.dtype, z), axes),
+    )
     return te.compute(name, t.shape, lambda *i: t[i] + total[i[-1]])
 
 

@@ -35,7 +35,9 @@ def reuse(nest: Nest, count: int) -> Array:
     Copies of the body beyond a few hundred count against it.
     """
     outer, block = max(walk(nest.body), key=lambda path: len(path[0]))
-    depth = max((i + 1 for i, loop in enumerate(outer) if loop.kind in ("serial", "parallel")), default=0)
+    depth = max(
+        (i + 1 for i, loop in enumerate(outer) if loop.kind in ("serial", "parallel")), default=0
+    )
     tile = outer[depth:]
     extents = np.ones((len(tile), count))
     for i, loop in enumerate(tile):
@@ -44,9 +46,7 @@ def reuse(nest: Nest, count: int) -> Array:
     return work / _loaded(nest, block, tile, extents, count) - work * 1e-6
 
 
-def _loaded(
-    nest: Nest, block: Block, tile: tuple[Loop, ...], extents: Array, count: int
-) -> Array:
+def _loaded(nest: Nest, block: Block, tile: tuple[Loop, ...], extents: Array, count: int) -> Array:
     total = np.full(count, 4.0)
     for load in dict.fromkeys(loads(block.value)):
         if tile:

@@ -57,6 +57,8 @@ class Task:
     def name(self) -> str:
         if not isinstance(self.work, Tensor):
             return self.work.name
+        if self.work.title:
+            return self.work.title
         shape = "x".join(map(str, self.work.shape)) or "scalar"
         return f"{self.work.name} {shape}"
 
@@ -72,6 +74,9 @@ class Task:
     @cached_property
     def space(self) -> Space[Schedule]:
         """The space of schedules, declared by running the template once."""
+        own = self.work.template if isinstance(self.work, Tensor) else None
+        if self.template is None and own is not None:
+            return Space.declare(lambda knob: own(self._start, knob))
         template = self.template or getattr(self.work, "space", None) or derive
         return Space.declare(lambda knob: template(self._start, knob, self.target))
 

@@ -74,7 +74,9 @@ def tune(
     the same proposals for the same measurements.
     """
     if trials < 0:
-        raise ArgumentError(f"cannot tune with {trials} trials: give a number that is not negative.")
+        raise ArgumentError(
+            f"cannot tune with {trials} trials: give a number that is not negative."
+        )
     records = records or Records(":memory:")
     listed = _listed(tasks)
     sessions = tuple(Session.open(task, search, records, seed) for task in listed)

@@ -69,7 +69,7 @@ def test_batch_norms_are_gone_and_weights_unchanged(tmp_path: Path) -> None:
 
 
 def test_names_that_the_model_uses_are_left_alone(tmp_path: Path) -> None:
-    """Two normalisations share vectors that are called what folding the first would call its own."""
+    """Two normalisations share vectors, named as folding the first would name its own."""
     vectors = ["y.weight", "y.bias", "m", "v"]
     nodes = [
         make_node("Conv", ["x", "w"], ["c"]),

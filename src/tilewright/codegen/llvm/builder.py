@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import struct
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias, Union
+from typing import Any, TypeAlias
 
 from tilewright import dtypes
 from tilewright.expr.affine import Affine
 from tilewright.loops.nodes import Buffer
 
-Line: TypeAlias = Union[str, list[Any]]
+Line: TypeAlias = str | list[Any]
 
 
 @dataclass(frozen=True, slots=True)

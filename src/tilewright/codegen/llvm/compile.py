@@ -47,7 +47,9 @@ def object_code(text: str, target: Target) -> bytes:
     try:
         parsed = llvm.parse_assembly(text, context)
     except RuntimeError as error:
-        raise CompileError(f"generated code is not valid (a defect of tilewright): {error}") from error
+        raise CompileError(
+            f"generated code is not valid (a defect of tilewright): {error}"
+        ) from error
     try:
         return bytes(code_for.emit_object(parsed))
     finally:

@@ -121,13 +121,17 @@ class Control(Values):
     def round(self, loop: Loop, i: int) -> None:
         """Emit one round of a loop whose variable is known."""
         self.env[loop.name] = i
+        opened = 0
         for bind in loop.binds:
             low, high = bind.index.bounds(self._range)
             if low == high:
                 self.env[bind.name] = low // bind.divisor % bind.modulus
             else:
                 self.bind(bind)
+                opened += 1
         self.nodes(loop.body)
+        for _ in range(opened):
+            self.close_scope()
         del self.env[loop.name]
 
     def vectorized(self, loop: Loop) -> None:
@@ -151,6 +155,7 @@ class Control(Values):
             active = min(lanes, stop - base)
             width = lanes if active == lanes else 1 << (active - 1).bit_length()
             if active == 1:
+                self.vector = outer
                 self.round(loop, base)
                 continue
             self.vector = Vector(loop.name, base, width, active)

@@ -50,10 +50,15 @@ def module(nest: Nest, target: Target, name: str = "kernel") -> Module:
                  "declare i32 @omp_get_thread_num()",
                  "declare i32 @omp_get_num_threads()"] if shared else []  # fmt: skip
     text = "\n".join(
-        [f'target triple = "{target.triple}"', *functions, entry, repeat(name)]
-        + sorted(declared)
-        + externals
-        + ['attributes #0 = { nounwind "prefer-vector-width"="%d" }' % (target.vector_bytes * 8)]
+        [
+            f'target triple = "{target.triple}"',
+            *functions,
+            entry,
+            repeat(name),
+            *sorted(declared),
+            *externals,
+            f'attributes #0 = {{ nounwind "prefer-vector-width"="{target.vector_bytes * 8}" }}',
+        ]
     )
     symbols = ("GOMP_parallel", "omp_get_thread_num", "omp_get_num_threads") if shared else ()
     return Module(text, name, parameters, symbols)
@@ -129,7 +134,9 @@ def _fork(name: str, count: int, parameters: int) -> str:
         *_unpack(parameters),
     ]
     passed = ", ".join(f"ptr %p{i}" for i in range(parameters))
-    return "\n".join([*lines, f"  call void @{name}(i64 %lo, i64 %hi, {passed})", "  ret void", "}"])
+    return "\n".join(
+        [*lines, f"  call void @{name}(i64 %lo, i64 %hi, {passed})", "  ret void", "}"]
+    )
 
 
 def _share(name: str, count: int, passed: str) -> str:

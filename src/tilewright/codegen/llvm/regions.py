@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from tilewright.expr.scalar import Scalar, Select, Within, children, conjuncts
 from tilewright.loops.nodes import Block, Loop, Node, loops, walk
@@ -68,7 +69,7 @@ def pieces(
         cuts.update(p for p in (*always, *maybe) if start < p < stop)
     edges = sorted(cuts)
     out: list[tuple[int, int, bool]] = []
-    for a, b in zip(edges, edges[1:], strict=False):
+    for a, b in pairwise(edges):
         decided = all(
             (always[0] <= a and b <= always[1]) or b <= maybe[0] or a >= maybe[1]
             for always, maybe in spans
@@ -92,7 +93,7 @@ def _spans(
 
 
 def _solve(step: int, low: int, high: int, start: int, stop: int) -> Range:
-    """Return the v in [start, stop) with low <= step * v <= high, half open, (stop, stop) if none."""
+    """Return the v in [start, stop) with low <= step * v <= high, half open; else (stop, stop)."""
     if step < 0:
         low, high, step = -high, -low, -step
     first, last = max(start, -(-low // step)), min(stop - 1, high // step)

@@ -89,7 +89,7 @@ class Values(Builder):
     # loads and stores --------------------------------------------------------------------------
 
     def flat(self, buffer: Buffer, index: tuple[Affine, ...]) -> tuple[Affine, int, int]:
-        """Return the offset without the vector loop, that loop's step, and the first lane's part."""
+        """Return the offset without the vector loop, that loop's step, the first lane's part."""
         whole = offset(buffer.shape, index)
         if self.vector is None:
             return whole, 0, 0
@@ -123,7 +123,9 @@ class Values(Builder):
         if width == 1 or (step == 1 and active == width):
             name = self.emit(f"load {kind}, ptr {self.at(pointer, byte)}, align {size}")
         elif step == 1:
-            name = self._masked_load(kind, suffix(stored, width), pointer, byte, size, width, active)
+            name = self._masked_load(
+                kind, suffix(stored, width), pointer, byte, size, width, active
+            )
         else:
             name = "poison"
             element = llvm_type(stored, 1)
@@ -282,9 +284,7 @@ class Values(Builder):
             chosen = self.emit(f"{kind} {pair}")
             test = llvm_type("bool", width)
             flag = "nsz " if floats else ""
-            name = self.emit(
-                f"select {flag}{test} {chosen}, {a.type} {a.name}, {b.type} {b.name}"
-            )
+            name = self.emit(f"select {flag}{test} {chosen}, {a.type} {a.name}, {b.type} {b.name}")
             return Value(name, a.dtype, width)
         if floats:
             return Value(self.emit(f"{_FLOAT[op]} {pair}"), a.dtype, width)
