@@ -22,7 +22,6 @@ from tilewright.measure.build import Built
 from tilewright.measure.guard import GuardedArena, poison
 from tilewright.records.trial import Failed, Measured
 from tilewright.runtime.load import Loader, pointers
-from tilewright.runtime.memory import aligned
 
 SLOW = 3.0  # a candidate this many times slower than the best is timed only once
 
@@ -58,7 +57,10 @@ class Runner:
             table = pointers([places[b.name].ctypes.data for b in built.artifact.parameters])
             loaded.run(table, built.threads)
             error = problem.error(places[built.expression.name])
-            if arena.damaged() or problem.changed():
+            if problem.changed():
+                self._problem = None  # its inputs are spoilt for the next candidate
+                return Failed("verify", "wrong", "it wrote to its inputs, or beside them.")
+            if arena.damaged():
                 return Failed("verify", "wrong", "it wrote outside of its buffers.")
             if not error <= problem.tolerance:
                 return Failed(
@@ -90,6 +92,7 @@ class Problem:
     """Random inputs of an expression, and what the result must be."""
 
     digest: str
+    arena: GuardedArena
     inputs: dict[str, Array]
     copies: dict[str, Array]
     reference: Array
@@ -106,7 +109,7 @@ class Problem:
             inputs[t.name] = place
         reference = evaluate(expression, inputs)[expression.name]
         copies = {name: array.copy() for name, array in inputs.items()}
-        return Problem(digest, inputs, copies, reference, tolerance(expression, reference))
+        return Problem(digest, arena, inputs, copies, reference, tolerance(expression, reference))
 
     def place(self, built: Built, arena: GuardedArena) -> dict[str, Array]:
         """Return an array for each parameter: fresh and poisoned where the code will write."""
@@ -114,7 +117,8 @@ class Problem:
         for buffer in built.artifact.parameters:
             shape = [int(n) for n in buffer.shape]
             if buffer.source is not None:
-                places[buffer.name] = aligned(packed(buffer, self.inputs[buffer.source]))
+                places[buffer.name] = arena.allocate(shape, buffer.dtype)
+                places[buffer.name][...] = packed(buffer, self.inputs[buffer.source])
             elif buffer.name in self.inputs:
                 places[buffer.name] = self.inputs[buffer.name]
             else:
@@ -130,8 +134,8 @@ class Problem:
         return greatest if math.isfinite(greatest) else math.inf
 
     def changed(self) -> bool:
-        """Return whether an input is no longer what it was."""
-        return any(
+        """Return whether an input is no longer what it was, or what lies beside one."""
+        return self.arena.damaged() or any(
             self.inputs[name].tobytes() != copy.tobytes()
             for name, copy in self.copies.items()
             if copy.nbytes <= 1 << 22

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
@@ -61,6 +62,20 @@ class Records:
                     f"cannot add {len(trials)} trials to {self.url.database}: a task of theirs is "
                     f"not registered ({', '.join(keys)}); call register(...) for each task first."
                 ) from error
+
+    def extend(self, of: Trial, seconds: Sequence[float]) -> None:
+        """Add repeats that were taken later to a measured trial; its median is that of all."""
+        same = _of(of.task, of.target) & trial.c.median.is_not(None)
+        query = select(trial).where(same).order_by(trial.c.median, trial.c.id)
+        with explained(self.url, "write"), self._engine.begin() as connection:
+            for row in connection.execute(query).mappings():
+                if row["config"] == dict(of.config):
+                    every = [*row["seconds"], *seconds]
+                    values = {"seconds": every, "median": statistics.median(every)}
+                    connection.execute(
+                        update(trial).where(trial.c.id == row["id"]).values(**values)
+                    )
+                    return
 
     def trials(self, task_key: str, target_key: str) -> list[Trial]:
         """Return every trial of a task on a target, oldest first; empty if it is unknown."""

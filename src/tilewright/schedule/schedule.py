@@ -39,7 +39,7 @@ class Step(Protocol):
     """One primitive with its arguments: a frozen value that rewrites a nest or refuses to."""
 
     def apply(self, nest: Nest) -> Nest:
-        """Return the new nest; raise ScheduleError, with nothing changed, if the step is illegal."""
+        """Return the new nest; raise ScheduleError, nothing changed, if the step is illegal."""
         ...
 
 

@@ -1,4 +1,4 @@
-"""A good guess without a measurement: the schedule whose inner tile does most work for its loads."""
+"""A good guess without a measurement: the schedule whose tile does most work for its loads."""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -19,6 +19,7 @@ from tilewright.schedule.schedule import Schedule
 from tilewright.search.problem import Problem, Search, Searcher
 from tilewright.space.config import Config
 from tilewright.space.space import Population
+from tilewright.tuning.fallback import promising
 from tilewright.tuning.task import Task
 
 FEATURES: Extractor = Joined((Context(), Relation()))
@@ -37,6 +38,7 @@ class Session:
     failures: Counter[str] = field(default_factory=Counter[str])
     first_messages: dict[str, str] = field(default_factory=dict[str, str])
     exhausted: bool = False
+    fresh: int = 0  # trials of this run, those on record not counted
 
     @staticmethod
     def open(task: Task, search: Search, records: Records, seed: int) -> Session:
@@ -50,28 +52,37 @@ class Session:
         return session
 
     def _resume(self) -> None:
-        rows: list[np.ndarray] = []
-        outcomes: list[Outcome] = []
+        space, known = self.task.space, list[tuple[np.ndarray, Outcome]]()
         for trial in self.records.trials(self.task.key, self.task.target.key):
-            try:
-                rows.append(self.task.space.encode(Config.from_json(dict(trial.config))))
-            except SpaceError:
-                continue  # recorded in another space; it still counts as the best if it is
-            outcomes.append(trial.outcome)
             self._note(trial.outcome)
-        if rows:
-            self.searcher.tell(np.stack(rows), _scores(outcomes))
+            try:
+                row = space.encode(Config.from_json(dict(trial.config)))
+            except SpaceError:
+                continue  # recorded in another space: nothing to learn from for this one
+            known.append((row, trial.outcome))
+        if known:
+            rows = np.stack([row for row, _ in known])
+            valid = space.valid(rows)
+            scores = _scores([outcome for _, outcome in known])
+            self.searcher.tell(rows[valid], scores[valid])
 
     def propose(self, count: int) -> Population:
-        """Return up to `count` candidates that were never measured; none if the space is done."""
+        """Return up to `count` candidates that were never measured; none if the space is done.
+
+        The first of all is what would run untuned, so that the result is never slower than that.
+        """
         rows = self.searcher.ask(count)
         self.exhausted = len(rows) < count
+        if self.trials == 0 and len(rows):
+            first = promising(self.task.space)[None]
+            rest = rows[(rows != first).any(axis=1)]
+            rows = np.concatenate([first, rest])[:count]
         return rows
 
-    def run(self, rows: Population, measurer: Measurer) -> Iterator[Outcome]:
+    def run(self, rows: Population, measurer: Measurer) -> Generator[Outcome]:
         """Measure candidates, commit them, then let the search learn; yield each outcome.
 
-        However the iteration ends, what was measured is on disk and told.
+        However the iteration ends, once it is closed what was measured is on disk and told.
         """
         made: list[Trial] = []
         schedules: list[tuple[Config, Schedule]] = []
@@ -96,6 +107,7 @@ class Session:
                     )
                 )  # fmt: skip
                 self._note(outcome)
+                self.fresh += 1
                 yield outcome
         finally:
             self.records.add(made)

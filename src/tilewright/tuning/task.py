@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Protocol
 
 from tilewright.errors import ScheduleError
 from tilewright.expr.tensor import Tensor
 from tilewright.records.store import Records
+from tilewright.records.trial import Trial
 from tilewright.schedule.schedule import Schedule
 from tilewright.space.config import Config
 from tilewright.space.derive import derive
@@ -99,8 +100,11 @@ class Task:
         trial = None if records is None else records.best(self.key, self.target.key)
         if trial is None:
             return self.fallback()
-        steps: list[dict[str, Any]] = [dict(step) for step in trial.steps]
         try:
-            return Schedule.from_json(self.expression, steps)
+            return self.recorded(trial)
         except ScheduleError:
             return self.fallback()
+
+    def recorded(self, trial: Trial) -> Schedule:
+        """Return the schedule of a trial from its steps; no template is needed."""
+        return Schedule.from_json(self.expression, [dict(step) for step in trial.steps])

@@ -2,56 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Protocol
+from collections.abc import Iterable
+from contextlib import closing
 
 from tilewright.errors import ArgumentError
 from tilewright.measure.local import Local, Measurer
 from tilewright.records.store import Records
-from tilewright.schedule.schedule import Schedule
 from tilewright.search import Annealing, Guided
 from tilewright.search.problem import Search
 from tilewright.tuning.allocation import next_task
 from tilewright.tuning.events import Event, Watch, ignore
+from tilewright.tuning.finalists import confirm
+from tilewright.tuning.result import Network, Result, each_once
 from tilewright.tuning.session import Session
 from tilewright.tuning.task import Task
 
 DEFAULT: Search = Guided(optimiser=Annealing(chains=1024, steps=16, patience=8))
 BATCH = 32
-
-
-@dataclass(frozen=True)
-class Result:
-    """What tuning came to; `sessions` holds each task's curve, failures and best time."""
-
-    sessions: tuple[Session, ...]
-    records: Records
-
-    @property
-    def best(self) -> Schedule:
-        """The fastest schedule of the (first) task."""
-        return self.sessions[0].task.best(self.records)
-
-    @property
-    def curve(self) -> list[float]:
-        """The best time of the (first) task in seconds, after each of its trials."""
-        return self.sessions[0].curve
-
-    @property
-    def failures(self) -> dict[str, int]:
-        """How many trials failed, by class, over all tasks."""
-        total: dict[str, int] = {}
-        for session in self.sessions:
-            for kind, count in session.failures.items():
-                total[kind] = total.get(kind, 0) + count
-        return total
-
-
-class Network(Protocol):
-    """Anything that tuning means tasks for, such as a loaded model."""
-
-    def tasks(self) -> Sequence[Task]: ...
 
 
 def tune(
@@ -66,19 +33,21 @@ def tune(
     peak: float | None = None,
     watch: Watch = ignore,
 ) -> Result:
-    """Search the space of each task, or of each task of a network, for its fastest
-    schedule, spending `trials` measurements in all.
+    """Search the space of each task for its fastest schedule, with `trials` measurements in all.
 
     Trials already on record count for the search but not for the budget, and are never repeated.
-    Each batch is committed to `records` before the cost model learns from it. The same seed gives
-    the same proposals for the same measurements.
+    Each batch is committed to `records` before the cost model learns from it. At the end the best
+    of each task are timed again in turn. `peak` (operations a second) helps to share the budget.
+    The same seed gives the same proposals for the same measurements.
     """
     if trials < 0:
         raise ArgumentError(
             f"cannot tune with {trials} trials: give a number that is not negative."
         )
+    if batch < 1:
+        raise ArgumentError(f"cannot tune in batches of {batch}: give a number of at least 1.")
     records = records or Records(":memory:")
-    listed = _listed(tasks)
+    listed = each_once(tasks)
     sessions = tuple(Session.open(task, search, records, seed) for task in listed)
     measurer = measure or Local(threads=max((t.threads for t in listed), default=1))
     done = 0
@@ -88,16 +57,14 @@ def tune(
             if session is None:
                 break  # every candidate of every space was measured
             candidates = session.propose(min(batch, trials - done))
-            for outcome in session.run(candidates, measurer):
-                done += 1
-                watch(Event(done, trials, session, sessions, outcome))
+            with closing(session.run(candidates, measurer)) as outcomes:
+                for outcome in outcomes:
+                    done += 1
+                    watch(Event(done, trials, session, sessions, outcome))
+        for session in sessions:
+            if session.fresh:
+                confirm(session, measurer)
     finally:
         if measure is None:
             measurer.close()
     return Result(sessions, records)
-
-
-def _listed(tasks: Task | Iterable[Task] | Network) -> Sequence[Task]:
-    if isinstance(tasks, Task):
-        return (tasks,)
-    return tuple(tasks if isinstance(tasks, Iterable) else tasks.tasks())

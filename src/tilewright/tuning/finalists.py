@@ -1,0 +1,38 @@
+"""The last word: the best few of a task timed again in turn, so that luck does not choose."""
+
+from __future__ import annotations
+
+from tilewright.measure.build import Request
+from tilewright.measure.local import Measurer
+from tilewright.records.trial import Measured, Trial
+from tilewright.tuning.session import Session
+
+FINALISTS = 3
+ROUNDS = 2
+NEAR = 1.1  # times the best: what is slower does not win by being timed again
+
+
+def confirm(session: Session, measurer: Measurer) -> None:
+    """Time the best trials of a task `ROUNDS` times more, in turn; their repeats go on record.
+
+    The schedule that was picked without measuring is among the trials (the first of them), so what
+    wins here is not slower than it.
+    """
+    task = session.task
+    trials = session.records.trials(task.key, task.target.key)
+    measured = sorted((t for t in trials if t.seconds is not None), key=_seconds)
+    finalists = [t for t in measured[:FINALISTS] if _seconds(t) <= NEAR * _seconds(measured[0])]
+    if len(finalists) < 2:
+        return
+    turns = [t for _ in range(ROUNDS) for t in finalists]
+    requests = (
+        Request(task.expression, task.recorded(t).loops, task.target, task.threads) for t in turns
+    )
+    for trial, outcome in zip(turns, measurer.measure(requests), strict=True):
+        if isinstance(outcome, Measured):
+            session.records.extend(trial, outcome.seconds)
+
+
+def _seconds(trial: Trial) -> float:
+    assert trial.seconds is not None
+    return trial.seconds
