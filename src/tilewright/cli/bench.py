@@ -38,6 +38,8 @@ def bench(
     from tilewright.graph.model import load_onnx
     from tilewright.records.store import Records
 
+    if vs not in ("onnxruntime", "none"):
+        raise ArgumentError(f"cannot compare with {vs!r}: name onnxruntime, or none.")
     out = console()
     network = load_onnx(model, parse_shapes(shape or []))
     with Records(db if "://" in db else Path(db), create=False) as records:
@@ -45,13 +47,8 @@ def bench(
     rng = np.random.default_rng(0)
     given = {v.name: rng.standard_normal(v.shape).astype(v.dtype) for v in module.inputs}
     sides: dict[str, Callable[[], Any]] = {"tilewright": lambda: module(*given.values())}
-    match vs:
-        case "none":
-            pass
-        case "onnxruntime":
-            sides["onnxruntime"] = _onnxruntime(model, given, threads)
-        case _:
-            raise ArgumentError(f"cannot compare with {vs!r}: name onnxruntime, or none.")
+    if vs == "onnxruntime":
+        sides[vs] = _onnxruntime(model, given, threads)
     if len(sides) > 1:
         difference = _difference(sides["tilewright"](), sides[vs]())
         out.print(f"largest difference between the results: {difference:.2g} of the largest value")

@@ -16,7 +16,7 @@ def tune(
     trials: Annotated[int, typer.Option(help="How many candidates to measure in all.")] = 1000,
     db: Annotated[str, typer.Option(help="Where trials are kept.")] = "tuning.db",
     threads: Annotated[int, typer.Option(min=1, help="Threads that a measurement uses.")] = 1,
-    seed: Annotated[int, typer.Option(help="Seed of the search.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the search.")] = 0,
     batch: Annotated[int, typer.Option(min=1, help="Candidates measured between updates.")] = 32,
     shape: Annotated[
         list[str] | None, typer.Option(help="Shape of an open input: input=1x3x224x224.")
@@ -42,7 +42,8 @@ def tune(
     tasks = network.tasks(threads=threads)
     limit = peak(threads=threads)
     with Records(db if "://" in db else Path(db)) as records:
-        records.set_peak(tasks[0].target.key, limit)
+        for key in {task.target.key for task in tasks}:
+            records.set_peak(key, limit)
         stopped = False
         with Progress(out, trials, limit) as progress:
             try:

@@ -1,4 +1,4 @@
-"""Flat loop-context features: one vector a loop, one after the other, from the innermost."""
+"""Flat loop-context features: one vector a loop, one after the other, as they stand in the nest."""
 
 from __future__ import annotations
 

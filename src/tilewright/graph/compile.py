@@ -15,6 +15,7 @@ from tilewright.loops.nodes import Buffer
 from tilewright.records.store import Records
 from tilewright.runtime.artifact import Artifact, check_runs_here, compile_nest
 from tilewright.runtime.memory import aligned
+from tilewright.runtime.threads import checked
 from tilewright.target import Target, host
 from tilewright.tuning.task import Operator, Task
 
@@ -33,6 +34,7 @@ def compile(
     """
     target = target or host()
     check_runs_here(target)
+    count = checked(threads, target.cores)
     graph, artifacts = model.graph, dict[Operator, _Compiled]()
     calls: list[Call] = []
     for node, operator in zip(graph.nodes, model.operators, strict=True):
@@ -58,7 +60,7 @@ def compile(
                     shaped = array.reshape(made.shapes[buffer.source or buffer.name])
                     places.append(aligned(packed(buffer, shaped) if buffer.source else shaped))
         calls.append(Call(node.name, operator.name, made.task.flops, made.artifact, tuple(places)))
-    return Module(graph, tuple(calls), plan(graph), target, threads or target.cores)
+    return Module(graph, tuple(calls), plan(graph), target, count)
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ from tilewright.loops.nodes import Buffer, product
 from tilewright.runtime.artifact import Artifact
 from tilewright.runtime.load import Loaded, Loader, pointers
 from tilewright.runtime.memory import ALIGNMENT, empty
+from tilewright.runtime.threads import checked
 from tilewright.target import Target
 
 Array = np.ndarray[Any, Any]
@@ -78,13 +79,13 @@ class Module:
         Arrays are given in the order of `inputs`, or by name. Raise ArgumentError, which lists all
         that is wrong, if they do not fit.
         """
-        given = self._check(arrays, named)
+        count, given = checked(threads, self.threads), self._check(arrays, named)
         outputs: dict[str, Array] = {}
         for name in self.graph.outputs:
             value = self._values[name]
             outputs[name] = empty(value.shape, value.dtype)
         self._bind(given, outputs)
-        self._entry.run(self._table, threads or self.threads)
+        self._entry.run(self._table, count)
         results = tuple(self._result(name, given, outputs) for name in self.graph.outputs)
         return results[0] if len(results) == 1 else results
 
@@ -93,12 +94,13 @@ class Module:
     ) -> list[tuple[Call, float]]:
         """Run kernel by kernel; return each call with its least time in seconds."""
         self(*arrays, threads=threads)
+        count = checked(threads, self.threads)
         best = [float("inf")] * len(self.calls)
         for _ in range(repeats):
             for i, call in enumerate(self.calls):
                 at = ctypes.addressof(self._table) + 8 * self._starts[i]
                 begin = time.perf_counter_ns()
-                self._loaded[call.artifact.name].run(at, threads or self.threads)
+                self._loaded[call.artifact.name].run(at, count)
                 best[i] = min(best[i], (time.perf_counter_ns() - begin) * 1e-9)
         return list(zip(self.calls, best, strict=True))
 
@@ -139,6 +141,8 @@ class Module:
         wanted = {value.name: value for value in self.inputs}
         given = dict(zip(wanted, arrays, strict=False)) | dict(named)
         problems = [f"there is no input {name!r}" for name in named if name not in wanted]
+        twice = [name for name, _ in zip(wanted, arrays, strict=False) if name in named]
+        problems += [f"{name!r} is given twice" for name in twice]
         if len(arrays) > len(wanted):
             problems.append(f"{len(arrays)} arrays for {len(wanted)} inputs")
         checked: dict[str, Array] = {}

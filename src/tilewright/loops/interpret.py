@@ -126,8 +126,9 @@ def _store(
     rounds = block.reduce is not None and block.init and not any(reducing.values())
     at = _at(block.index, env)
     array = memory[block.buffer]
-    data = tuple(g for g in block.guards if not set(g.index.variables) & set(reducing))
-    if rounds and all(_value(g, env, memory) for g in data):
+    if rounds and all(
+        _value(g, env, memory) for g in block.guards if not set(g.index.variables) & set(reducing)
+    ):
         array[_inside(at, array, block.buffer)] = neutral(block.reduce or "", str(array.dtype))
     if not all(_value(g, env, memory) for g in (*block.guards, *block.when)):
         return

@@ -49,7 +49,7 @@ class Runner:
         digest = built.expression.digest
         if self._problem is None or self._problem.digest != digest:
             self._problem = Problem.make(built.expression, digest, self.seed)
-        problem = self._problem
+        problem, self._problem = self._problem, None  # kept only if this candidate spares it
         loaded = self._loader.load(built.artifact)
         try:
             arena = GuardedArena()
@@ -58,8 +58,8 @@ class Runner:
             loaded.run(table, built.threads)
             error = problem.error(places[built.expression.name])
             if problem.changed():
-                self._problem = None  # its inputs are spoilt for the next candidate
                 return Failed("verify", "wrong", "it wrote to its inputs, or beside them.")
+            self._problem = problem
             if arena.damaged():
                 return Failed("verify", "wrong", "it wrote outside of its buffers.")
             if not error <= problem.tolerance:
@@ -127,9 +127,10 @@ class Problem:
         return places
 
     def error(self, result: Array) -> float:
-        """Return the greatest absolute difference from the reference; NaN or inf count as inf."""
+        """Return the greatest absolute difference from the reference; inf for a stray NaN."""
         difference = np.abs(result.astype(np.float64) - self.reference.astype(np.float64))
-        same = result == self.reference  # equal infinities are equal
+        # Equal infinities are equal, and where there is no value none is wanted.
+        same = (result == self.reference) | (np.isnan(result) & np.isnan(self.reference))
         greatest = float(np.max(np.where(same, 0.0, difference), initial=0.0))
         return greatest if math.isfinite(greatest) else math.inf
 

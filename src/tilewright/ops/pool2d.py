@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import tilewright.expr.tensor as te
+from tilewright.errors import ExpressionError
 from tilewright.expr.scalar import Const, Scalar
 from tilewright.ops.conv2d import stage_of
 from tilewright.schedule.schedule import Schedule
@@ -36,6 +37,15 @@ class Pool2d:
     pads: tuple[int, int, int, int] = (0, 0, 0, 0)
     count_include_pad: bool = False
     dtype: str = "float32"
+
+    def __post_init__(self) -> None:
+        size = f"{self.height} x {self.width} with kernel {self.kernel}, pads {self.pads}"
+        if self.kind not in ("max", "average"):
+            raise ExpressionError(f"unknown kind {self.kind!r} of pool2d: it is max or average.")
+        if min(self.out_height, self.out_width) < 1:
+            raise ExpressionError(f"pool2d of {size}: the result would be empty.")
+        if any(pad >= self.kernel[i % 2] for i, pad in enumerate(self.pads)):
+            raise ExpressionError(f"pool2d of {size}: some window would see padding alone.")
 
     @property
     def out_height(self) -> int:

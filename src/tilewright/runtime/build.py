@@ -5,6 +5,7 @@ from __future__ import annotations
 from tilewright.expr.tensor import Tensor
 from tilewright.runtime.artifact import check_runs_here, compile_nest
 from tilewright.runtime.kernel import Kernel
+from tilewright.runtime.threads import checked
 from tilewright.schedule.schedule import Schedule
 from tilewright.target import Target, host
 
@@ -20,4 +21,4 @@ def build(
     target = target or host()
     check_runs_here(target)
     schedule = what if isinstance(what, Schedule) else Schedule(what)
-    return Kernel(schedule, compile_nest(schedule.loops, target), threads or target.cores)
+    return Kernel(schedule, compile_nest(schedule.loops, target), checked(threads, target.cores))

@@ -13,6 +13,7 @@ from tilewright.loops.nodes import Buffer, Nest
 from tilewright.runtime.artifact import Artifact
 from tilewright.runtime.load import Loaded, Loader, pointers
 from tilewright.runtime.memory import aligned, empty
+from tilewright.runtime.threads import checked
 from tilewright.schedule.schedule import Schedule
 
 _LOADER = Loader()
@@ -84,7 +85,7 @@ class Kernel:
         for buffer in self._artifact.parameters:
             addresses.append(self._place(buffer, given, result).ctypes.data)
         held = (given, dict(self._packed))
-        return Bound(self._loaded, pointers(addresses), threads or self.threads, result, held)
+        return Bound(self._loaded, pointers(addresses), checked(threads, self.threads), result, held)
 
     def _result(self, out: np.ndarray[Any, Any] | None) -> np.ndarray[Any, Any]:
         buffer = self.output

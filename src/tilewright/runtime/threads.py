@@ -8,7 +8,7 @@ import os
 from functools import cache
 from importlib.util import find_spec
 
-from tilewright.errors import TargetError
+from tilewright.errors import ArgumentError, TargetError
 
 _NAMES = ("libgomp.so.1", "libomp.so.5", "libiomp5.so", "libomp.so")
 
@@ -45,3 +45,12 @@ def address(name: str) -> int:
     found = ctypes.cast(getattr(openmp(), name), ctypes.c_void_p).value
     assert found
     return found
+
+
+def checked(threads: int | None, default: int) -> int:
+    """Return how many threads to run; raise ArgumentError if that is not a positive number."""
+    if threads is None:
+        return default
+    if threads < 1:
+        raise ArgumentError(f"cannot run with threads={threads}: give a number of at least 1.")
+    return threads

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from tilewright.expr.scalar import Load
 from tilewright.loops.nodes import Block, Buffer, Nest
 from tilewright.schedule import find
-from tilewright.schedule.tile import keep_tile, tile_of
+from tilewright.schedule.tile import inside, keep_tile, tile_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +35,9 @@ class CacheWrite:
     def apply(self, nest: Nest) -> Nest:
         asked = f"cache_write {self.stage!r} at {self.loop!r}"
         tile = tile_of(nest, self.stage, self.loop, asked)
+        written = tile.block.buffer
+        if any(block.stage != self.stage for _, block, _ in find.readers(inside(tile), written)):
+            find.refuse(nest, asked, f"{written!r} is read in {self.loop!r}, before the copy.")
         name = f"{self.stage}.tile"
         find.unused(nest, name, asked)
         target = nest.by_name[tile.block.buffer]

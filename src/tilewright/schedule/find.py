@@ -54,6 +54,14 @@ def stage(nest: Nest, name: str, asked: str) -> tuple[tuple[Loop, ...], Block]:
     refuse(nest, asked, f"stage {name!r}: {reason}.")
 
 
+def writer(nest: Nest, name: str, asked: str) -> Block:
+    """Return the one block that stores to a buffer."""
+    found = [block for block in blocks(nest.body) if block.buffer == name]
+    if len(found) != 1:
+        refuse(nest, asked, f"{len(found)} blocks store to {name!r}; one must.")
+    return found[0]
+
+
 def readers(nest: Nest, name: str) -> list[tuple[tuple[Loop, ...], Block, list[Load]]]:
     """Return the blocks that load a buffer, with the loops round them and the loads."""
     out: list[tuple[tuple[Loop, ...], Block, list[Load]]] = []

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from tilewright.expr.affine import Affine
 from tilewright.expr.scalar import loads
 from tilewright.loops.nodes import Block, Buffer, Loop, Nest, Node, rewrite
@@ -51,15 +53,18 @@ class FuseAt:
         reads = set(readers[0][2])
         if len(reads) != 1 or next(iter(reads)).index != consumer.index:
             find.refuse(nest, asked, f"it reads {source!r} at other points than it writes.")
-        producer = find.stage(nest, source, asked)[1]
+        producer = find.writer(nest, source, asked)
         tile = tile_of(nest, producer.stage, self.loop, asked)
         axes = [i.variables[0] for i in consumer.index if len(i.variables) == 1]
         if len(axes) != len(consumer.index) or len(outer) != len(axes):
             find.refuse(nest, asked, "its own loops are already scheduled.")
+        old = nest.by_name[source]
+        whole = nest.by_name[consumer.buffer].shape
+        if any(np.any(a != b) for a, b in zip(whole, old.shape, strict=True)):
+            find.refuse(nest, asked, f"it is not as large as {source!r}, which it reads.")
         late = self._late(nest, chain[0], consumer, source)
         if late:
             find.refuse(nest, asked, f"it also reads {late!r}, which is computed after {source!r}.")
-        old = nest.by_name[source]
         if old.scope == "output":
             find.refuse(nest, asked, f"{source!r} is an output and must be kept whole.")
         values: dict[str, Affine] = dict(zip(axes, producer.index, strict=True))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from tilewright.loops.nodes import Loop, Nest, Node
+from tilewright.loops.nodes import Loop, Nest, Node, variables
 from tilewright.schedule import find
 
 
@@ -28,6 +28,8 @@ class Reorder:
 
     def apply(self, nest: Nest) -> Nest:
         asked = f"reorder {', '.join(self.loops)}"
+        if not self.loops:
+            find.refuse(nest, "reorder no loops", "name the loops, outermost first.")
         if len(set(self.loops)) != len(self.loops):
             find.refuse(nest, asked, "a loop is named twice.")
         chains = [find.around(nest.body, find.loop(nest, n, asked).name) for n in self.loops]
@@ -41,11 +43,16 @@ class Reorder:
         for outer in span[:-1]:
             if len(outer.body) > 1:
                 find.refuse(nest, asked, f"{outer.name!r} holds more than one loop.")
-            if outer.binds:
-                find.refuse(nest, asked, f"{outer.name!r} is fused, and the loops below need it.")
         wanted = iter(self.loops)
         by_name = {loop.name: loop for loop in span}
         order = [by_name[next(wanted)] if p.name in self.loops else p for p in span]
+        for place, fused in enumerate(order):
+            inner = {name for loop in order[place + 1 :] for name in variables(loop)}
+            needs = sorted({n for bind in fused.binds for n in bind.index.variables} & inner)
+            if needs:
+                find.refuse(
+                    nest, asked, f"{fused.name!r} is fused, and needs {needs[0]!r} outside."
+                )
         body: tuple[Node, ...] = span[-1].body
         for loop in reversed(order):
             body = (replace(loop, body=body),)

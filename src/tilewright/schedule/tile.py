@@ -48,6 +48,11 @@ def tile_of(nest: Nest, stage: str, at: str, asked: str) -> Tile:
     return Tile(outer[depth], block, inner, shape, index)
 
 
+def inside(tile: Tile) -> Nest:
+    """Return what the tile's loop holds, as a nest of its own."""
+    return Nest(tile.loop.name, (), (tile.loop,))
+
+
 def _extent(index: Affine, extents: dict[str, Extent]) -> Extent:
     total: Extent = 1
     for name, coefficient in index.terms:

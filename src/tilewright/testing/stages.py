@@ -48,6 +48,44 @@ def elementwise(pick: Pick, name: str, known: Known) -> te.Tensor | None:
     return te.compute(name, t.shape, value)
 
 
+def function(pick: Pick, name: str, known: Known) -> te.Tensor | None:
+    """Apply a function of floats, where its values stay small and defined."""
+    t = known[-1]
+    if not t.dtype.startswith("float"):
+        return None
+    op = pick(("tanh", "sigmoid", "abs", "exp", "sqrt", "log", "floor"))
+
+    def value(*i: te.Axis) -> Scalar:
+        match op:
+            case "exp":
+                return te.unary(op, te.minimum(t[i], 2.0))
+            case "sqrt" | "log":
+                return te.unary(op, te.unary("abs", t[i]) + 1.0)
+            case "floor":
+                return t[i] - te.unary("floor", te.cast(t.dtype, te.cast("int32", t[i])))
+            case _:
+                return te.unary(op, t[i])
+
+    return te.compute(name, t.shape, value)
+
+
+def masked(pick: Pick, name: str, known: Known) -> te.Tensor | None:
+    """Choose by a stored mask, or by a condition that mixes indices and data."""
+    t = known[-1]
+    if not t.shape:
+        return None
+    if pick((True, False)):
+        mask = te.compute(f"{name}m", t.shape, lambda *i: t[i] < 1)
+        return te.compute(name, t.shape, lambda *i: te.select(mask[i], t[i] * 2, 1))
+
+    def value(*i: te.Axis) -> Scalar:
+        back = (*i[:-1], i[-1] - 1)
+        condition: Any = (i[-1] >= 1) & (t[back] < 1)
+        return te.select(condition, t[back], t[i] * 2)
+
+    return te.compute(name, t.shape, value)
+
+
 def pad(pick: Pick, name: str, known: Known) -> te.Tensor | None:
     t = known[-1]
     if not t.shape:
@@ -186,5 +224,6 @@ def merge(pick: Pick, name: str, known: Known) -> te.Tensor | None:
 
 
 STAGES: tuple[Callable[[Any, str, Known], te.Tensor | None], ...] = (
-    elementwise, pad, stencil, transpose, reduction, convolution, matmul, product_with_itself, merge,
+    elementwise, pad, stencil, transpose, reduction, convolution, matmul, product_with_itself,
+    merge, function, masked,
 )  # fmt: skip

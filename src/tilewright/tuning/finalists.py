@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import islice
+
 from tilewright.measure.build import Request
 from tilewright.measure.local import Measurer
 from tilewright.records.trial import Measured, Trial
@@ -21,7 +23,8 @@ def confirm(session: Session, measurer: Measurer) -> None:
     task = session.task
     trials = session.records.trials(task.key, task.target.key)
     measured = sorted((t for t in trials if t.seconds is not None), key=_seconds)
-    finalists = [t for t in measured[:FINALISTS] if _seconds(t) <= NEAR * _seconds(measured[0])]
+    fastest = list(islice(filter(task.can_use, measured), FINALISTS))
+    finalists = [t for t in fastest if _seconds(t) <= NEAR * _seconds(fastest[0])]
     if len(finalists) < 2:
         return
     turns = [t for _ in range(ROUNDS) for t in finalists]

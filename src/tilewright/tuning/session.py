@@ -54,12 +54,12 @@ class Session:
     def _resume(self) -> None:
         space, known = self.task.space, list[tuple[np.ndarray, Outcome]]()
         for trial in self.records.trials(self.task.key, self.task.target.key):
-            self._note(trial.outcome)
             try:
-                row = space.encode(Config.from_json(dict(trial.config)))
-            except SpaceError:
-                continue  # recorded in another space: nothing to learn from for this one
-            known.append((row, trial.outcome))
+                known.append((space.encode(Config.from_json(dict(trial.config))), trial.outcome))
+            except SpaceError:  # recorded in another space: nothing to learn from for this one
+                if not self.task.can_use(trial):
+                    continue
+            self._note(trial.outcome)
         if known:
             rows = np.stack([row for row, _ in known])
             valid = space.valid(rows)

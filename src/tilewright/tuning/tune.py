@@ -46,6 +46,8 @@ def tune(
         )
     if batch < 1:
         raise ArgumentError(f"cannot tune in batches of {batch}: give a number of at least 1.")
+    if seed < 0:
+        raise ArgumentError(f"cannot tune with seed {seed}: give a number that is not negative.")
     records = records or Records(":memory:")
     listed = each_once(tasks)
     sessions = tuple(Session.open(task, search, records, seed) for task in listed)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tilewright import dtypes
 from tilewright.codegen.llvm.builder import Dynamic, Value
+from tilewright.codegen.llvm.memory import Vector
 from tilewright.codegen.llvm.regions import (
     PEEL,
     Conditions,
@@ -13,7 +14,7 @@ from tilewright.codegen.llvm.regions import (
     pieces,
     written,
 )
-from tilewright.codegen.llvm.values import Values, Vector
+from tilewright.codegen.llvm.values import Values
 from tilewright.expr.scalar import Binary, Within
 from tilewright.loops.nodes import Bind, Block, Buffer, Loop, Node, product
 
@@ -62,12 +63,12 @@ class Control(Values):
     def lane_by_lane(self, block: Block) -> None:
         vector = self.vector
         assert vector
-        self.vector = None
+        self.vector, self.lane = None, vector
         for lane in range(vector.base, vector.base + vector.active):
             self.env[vector.loop] = lane
             self.block(block)
         del self.env[vector.loop]
-        self.vector = vector
+        self.vector, self.lane = vector, None
 
     def guarded(self, open_conditions: list[Within], block: Block) -> None:
         """Store only where the conditions hold; live registers are merged behind the branch."""
@@ -86,7 +87,7 @@ class Control(Values):
         self.registers = {}
         for slot, value in after.items():
             old = before.get(slot)
-            if old is None:
+            if old is None or old.type != value.type:
                 old = Value("poison", value.dtype, value.width)
             if old != value:
                 name = self.emit(
@@ -264,8 +265,13 @@ class Control(Values):
         self.out.append(f"  br i1 {more}, label %{body}, label %{exit_}")
         phis.append(f"  {index} = phi i64 [ {first}, %{origin} ], [ {following}, %{last} ]")
         self.start(exit_)
+        stale: set[tuple[str, int]] = set()
         for slot, value in carried.items():
-            new, result = inside[slot], self.registers[slot]
+            new, result = inside[slot], self.registers.get(slot)
+            if result is None or result.type != new.type:
+                # Left over from a tile of another shape, and written anew inside.
+                stale.add(slot)
+                continue
             phis.append(
                 f"  {new.name} = phi {new.type} [ {value.name}, %{origin} ], "
                 f"[ {result.name}, %{last} ]"
@@ -277,7 +283,9 @@ class Control(Values):
                 self.registers[slot] = Value(name, value.dtype, value.width)
         if skips:  # tiles first written inside may not have been written at all
             self.registers = {
-                s: v for s, v in self.registers.items() if s in carried or s[0] not in names
+                s: v
+                for s, v in self.registers.items()
+                if (s in carried and s not in stale) or s[0] not in names
             }
 
     def clipped(self, variable: str, condition: Within, first: str, end: str) -> tuple[str, str]:

@@ -8,7 +8,7 @@ from tilewright import dtypes
 from tilewright.codegen.llvm.builder import Builder, Value, llvm_type, suffix
 from tilewright.errors import CompileError
 from tilewright.expr.affine import Affine
-from tilewright.expr.scalar import Within
+from tilewright.expr.scalar import Scalar, Within, loads
 from tilewright.loops.nodes import Buffer, offset
 
 
@@ -31,7 +31,10 @@ class Memory(Builder):
         self.promoted = promoted
         self.registers: dict[tuple[str, int], Value] = {}
         self.vector: Vector | None = None
+        self.lane: Vector | None = None  # the vector loop whose lanes are emitted one by one
         self.assumed: set[Within] = set()  # conditions that the bounds of open loops ensure
+        # Flat offsets by buffer and identity of the index, which is kept alive with them.
+        self._offsets: dict[tuple[str, int], tuple[Affine, tuple[Affine, ...]]] = {}
 
     # conditions --------------------------------------------------------------------------------
 
@@ -71,24 +74,60 @@ class Memory(Builder):
 
     # loads and stores --------------------------------------------------------------------------
 
+    def offset(self, buffer: Buffer, index: tuple[Affine, ...]) -> Affine:
+        key = (buffer.name, id(index))
+        if key not in self._offsets:
+            self._offsets[key] = (offset(buffer.shape, index), index)
+        return self._offsets[key][0]
+
     def flat(self, buffer: Buffer, index: tuple[Affine, ...]) -> tuple[Affine, int, int]:
         """Return the offset without the vector loop, that loop's step, the first lane's part."""
-        whole = offset(buffer.shape, index)
+        whole = self.offset(buffer, index)
         if self.vector is None:
             return whole, 0, 0
         step = int(whole.coefficient(self.vector.loop))
         rest = tuple((n, c) for n, c in whole.terms if n != self.vector.loop)
         return Affine(whole.constant, rest), step, step * self.vector.base
 
+    def slot(
+        self, buffer: Buffer, index: tuple[Affine, ...]
+    ) -> tuple[tuple[str, int], int | None, int]:
+        """Return the register that holds an element, the lane if one is open, the vector's step."""
+        whole, vector = self.offset(buffer, index), self.vector or self.lane
+        step = int(whole.coefficient(vector.loop)) if vector else 0
+        base, lane = 0, None
+        if vector and step:
+            whole = Affine(whole.constant, tuple(t for t in whole.terms if t[0] != vector.loop))
+            base = step * vector.base
+            at = self.env.get(vector.loop)
+            lane = at - vector.base if self.lane and isinstance(at, int) else None
+        fixed, dynamic = self.resolve(whole)
+        if dynamic:
+            raise CompileError(f"{buffer.name} in registers is indexed by {dynamic[0][1]}")
+        return (buffer.name, fixed + base), lane, step
+
+    def inside(self, *values: Scalar) -> bool:
+        """Whether no load in `values` can leave its buffer, wherever the open loops are."""
+        for load in (x for value in values for x in loads(value)):
+            for index, extent in zip(load.index, self.buffers[load.buffer].shape, strict=True):
+                low, high = index.bounds(self._range)
+                if low < 0 or high >= extent:
+                    return False
+        return True
+
     def load(self, name: str, index: tuple[Affine, ...]) -> Value:
         buffer = self.buffers[name]
-        at, step, extra = self.flat(buffer, index)
         if name in self.promoted:
-            fixed, dynamic = self.resolve(at)
-            slot = (name, fixed + extra)
-            if dynamic or slot not in self.registers:
-                raise CompileError(f"{name} is read before it is written: {slot}")
-            return self.registers[slot]
+            slot, lane, step = self.slot(buffer, index)
+            held = self.registers.get(slot)
+            if held is None:  # written nowhere on this path, so whatever reads it is not chosen
+                vector = self.vector
+                return Value("poison", buffer.dtype, vector.width if vector and step else 1)
+            if lane is None:
+                return held
+            one = self.emit(f"extractelement {held.type} {held.name}, i64 {lane}")
+            return Value(one, held.dtype, 1)
+        at, step, extra = self.flat(buffer, index)
         pointer, byte = self.address(buffer, at, extra)
         vector = self.vector
         width, active = (vector.width, vector.active) if vector and step else (1, 1)
@@ -132,12 +171,18 @@ class Memory(Builder):
 
     def store(self, name: str, index: tuple[Affine, ...], value: Value) -> None:
         buffer = self.buffers[name]
-        at, step, extra = self.flat(buffer, index)
         if name in self.promoted:
-            fixed, _ = self.resolve(at)
-            width = self.vector.width if self.vector and step else 1
-            self.registers[name, fixed + extra] = self.spread(value, width)
+            slot, lane, step = self.slot(buffer, index)
+            if lane is not None and self.lane:
+                width = self.lane.width
+                held = self.registers.get(slot) or Value("poison", value.dtype, width)
+                whole = f"insertelement {held.type} {held.name}, {value.type} {value.name}"
+                self.registers[slot] = Value(self.emit(f"{whole}, i64 {lane}"), value.dtype, width)
+            else:
+                width = self.vector.width if self.vector and step else 1
+                self.registers[slot] = self.spread(value, width)
             return
+        at, step, extra = self.flat(buffer, index)
         pointer, byte = self.address(buffer, at, extra)
         vector = self.vector
         if vector and step == 0:
@@ -166,6 +211,23 @@ class Memory(Builder):
                 place = self.at(pointer, byte + lane * step * size)
                 self.out.append(f"  store {element} {one}, ptr {place}, align {size}")
         self.shared = {k: v for k, v in self.shared.items() if k[-1] != name}
+
+    def spread(self, value: Value, width: int) -> Value:
+        """Return a value in `width` lanes; a scalar is repeated."""
+        if value.width == width:
+            return value
+        assert value.width == 1, f"cannot narrow {value.width} lanes to {width}"
+        if value.name[0] != "%":
+            return Value(f"splat ({value.type} {value.name})", value.dtype, width)
+        key = ("spread", value.name, width, "")
+        if key not in self.shared:
+            kind = llvm_type(value.dtype, width)
+            one = self.emit(f"insertelement {kind} poison, {value.type} {value.name}, i64 0")
+            name = self.emit(
+                f"shufflevector {kind} {one}, {kind} poison, <{width} x i32> zeroinitializer"
+            )
+            self.shared[key] = Value(name, value.dtype, width)
+        return self.shared[key]
 
 
 def mask(width: int, active: int) -> str:

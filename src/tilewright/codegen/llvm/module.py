@@ -40,8 +40,8 @@ def module(nest: Nest, target: Target, name: str = "kernel") -> Module:
     functions: list[str] = []
     calls: list[str] = []
     declared: set[str] = set()
-    for i, node in enumerate(nest.body):
-        text, call = _region(nest, node, target, f"{name}.{i}", parameters, promoted, declared)
+    for i, nodes in enumerate(groups(nest)):
+        text, call = _region(nest, nodes, target, f"{name}.{i}", parameters, promoted, declared)
         functions.append(text)
         calls.append(call)
     shared = any("GOMP_parallel" in call for call in calls)
@@ -64,26 +64,47 @@ def module(nest: Nest, target: Target, name: str = "kernel") -> Module:
     return Module(text, name, parameters, symbols)
 
 
+def groups(nest: Nest) -> list[tuple[Node, ...]]:
+    """Return the top nodes, in order, those together that share a thread's local buffers."""
+    local = {b.name for b in nest.buffers if b.scope in ("local", "register")}
+    last: dict[str, int] = {}
+    touched: list[set[str]] = []
+    for place, node in enumerate(nest.body):
+        blocks = [block for _, block in walk((node,))]
+        names = {b.buffer for b in blocks} | {x.buffer for b in blocks for x in loads(b.value)}
+        touched.append(names & local)
+        last.update(dict.fromkeys(touched[-1], place))
+    out: list[tuple[Node, ...]] = []
+    until = -1
+    for place, node in enumerate(nest.body):
+        out = [*out[:-1], (*out[-1], node)] if place <= until else [*out, (node,)]
+        until = max(until, *(last[name] for name in touched[place]), place)
+    return out
+
+
 def _region(
     nest: Nest,
-    node: Node,
+    nodes: tuple[Node, ...],
     target: Target,
     name: str,
     parameters: tuple[Buffer, ...],
     promoted: set[str],
     declared: set[str],
 ) -> tuple[str, str]:
-    """Return the function of one top node, and the text that calls it."""
+    """Return the function of top nodes, and the text that calls it; a parallel loop is shared."""
     lanes = {dtype: target.lanes(dtypes.nbytes(dtype)) for dtype in dtypes.LLVM}
     emitter = Control(nest.by_name, promoted, lanes)
     emitter.pointers = {b.name: f"%p{i}" for i, b in enumerate(parameters)}
-    stack = _stack(nest, node, promoted, emitter)
-    shares = isinstance(node, Loop) and node.kind == "parallel" and node.extent >= 1
+    stack = _stack(nest, nodes, promoted, emitter)
+    node = nodes[0]
+    shares = (
+        len(nodes) == 1 and isinstance(node, Loop) and node.kind == "parallel" and node.extent >= 1
+    )
     if shares:
         assert isinstance(node, Loop)
         emitter.parallel(node)
     else:
-        emitter.nodes((node,))
+        emitter.nodes(nodes)
     declared |= emitter.declared
     pointers = ", ".join(f"ptr noalias %p{i}" for i in range(len(parameters)))
     head = f"i64 %lo, i64 %hi, {pointers}" if shares else pointers
@@ -97,9 +118,9 @@ def _region(
     return f"{text}\n{_fork(name, count, len(parameters))}", _share(name, count, passed)
 
 
-def _stack(nest: Nest, node: Node, promoted: set[str], emitter: Control) -> list[str]:
+def _stack(nest: Nest, nodes: tuple[Node, ...], promoted: set[str], emitter: Control) -> list[str]:
     """Put local buffers that need memory on the stack of the function that uses them."""
-    inside = {b.buffer for _, b in walk((node,))}
+    inside = {b.buffer for _, b in walk(nodes)}
     lines: list[str] = []
     total = 0
     for buffer in nest.buffers:

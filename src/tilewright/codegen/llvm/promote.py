@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tilewright.expr.affine import Affine
-from tilewright.expr.scalar import loads
+from tilewright.expr.scalar import Within, loads
 from tilewright.loops.nodes import Block, Buffer, Loop, Nest, offset, walk
 
 MAX_ELEMENTS = 4096
@@ -16,7 +16,7 @@ def promote(nest: Nest) -> set[str]:
         for b in nest.buffers
         if b.scope in ("local", "register") and _elements(b) <= MAX_ELEMENTS
     }
-    patterns: dict[str, set[tuple[int, int]]] = {}
+    patterns: dict[str, set[tuple[int, ...]]] = {}
     for outer, block in walk(nest.body):
         for name, index in _accesses(block):
             if name not in candidates:
@@ -42,11 +42,14 @@ def _accesses(block: Block) -> list[tuple[str, tuple[Affine, ...]]]:
 
 def _pattern(
     outer: tuple[Loop, ...], block: Block, buffer: Buffer, index: tuple[Affine, ...]
-) -> tuple[int, int] | None:
-    """Return the vector loop's extent and step in an access, or None if it needs memory."""
+) -> tuple[int, ...] | None:
+    """Return how a vector loop goes over an access, or None if it needs memory.
+
+    That is its extent and step, and what cuts it: accesses that differ there differ in registers.
+    """
     flat = offset(buffer.shape, index)
     kinds = {loop.name: loop for loop in outer}
-    pattern = (1, 0)
+    pattern: tuple[int, ...] = (1, 0)
     for name, step in flat.terms:
         loop = kinds.get(name)
         if loop is None or (loop.kind not in ("unroll", "vectorize") and loop.extent > 1):
@@ -54,5 +57,13 @@ def _pattern(
         if loop.kind == "vectorize" and loop.extent > 1:
             if step != 1 or any(name in c.index.variables for c in block.when):
                 return None
-            pattern = (int(loop.extent), int(step))
+            cuts = sorted(_shape(c, name) for c in block.guards if name in c.index.variables)
+            pattern = (int(loop.extent), int(step), *(n for cut in cuts for n in cut))
     return pattern
+
+
+def _shape(guard: Within, vector: str) -> tuple[int, ...]:
+    """Return a condition without its names: tiles copied elsewhere have other names."""
+    others = sorted(int(c) for name, c in guard.index.terms if name != vector)
+    step = int(guard.index.coefficient(vector))
+    return (guard.low, guard.high, int(guard.index.constant), step, *others)

@@ -17,6 +17,7 @@ from tilewright.expr.scalar import (
     Select,
     Unary,
     Within,
+    conjuncts,
 )
 
 _FLOAT = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv"}
@@ -29,25 +30,6 @@ _INTRINSIC = {
 
 class Values(Memory):
     """Emits expressions."""
-
-    # expressions -------------------------------------------------------------------------------
-
-    def spread(self, value: Value, width: int) -> Value:
-        """Return a value in `width` lanes; a scalar is repeated."""
-        if value.width == width:
-            return value
-        assert value.width == 1, f"cannot narrow {value.width} lanes to {width}"
-        if value.name[0] != "%":
-            return Value(f"splat ({value.type} {value.name})", value.dtype, width)
-        key = ("spread", value.name, width, "")
-        if key not in self.shared:
-            kind = llvm_type(value.dtype, width)
-            one = self.emit(f"insertelement {kind} poison, {value.type} {value.name}, i64 0")
-            name = self.emit(
-                f"shufflevector {kind} {one}, {kind} poison, <{width} x i32> zeroinitializer"
-            )
-            self.shared[key] = Value(name, value.dtype, width)
-        return self.shared[key]
 
     def level(self, *values: Value) -> tuple[list[Value], int]:
         width = max(v.width for v in values)
@@ -63,10 +45,12 @@ class Values(Memory):
                 return self._index(index)
             case Within() as within:
                 known = self.decide(within)
+                if known is None and self.varies(within):
+                    return self._test_lanes(within)
                 name = self.test(within) if known is None else constant(known, "bool")
                 return Value(name, "bool", 1)
-            case Select(condition=condition, yes=yes, no=no):
-                return self._select(condition, yes, no)
+            case Select() as select:
+                return self._select(select)
             case Cast(value=inner, dtype=dtype):
                 return self._cast(self.evaluate(inner), dtype)
             case Unary(op=op, value=inner):
@@ -87,12 +71,35 @@ class Values(Memory):
         name = self.emit(f"add {start.type} {start.name}, <{lanes}>")
         return Value(name, "int64", vector.width)
 
-    def _select(self, condition: Scalar, yes: Scalar, no: Scalar) -> Value:
+    def _test_lanes(self, within: Within) -> Value:
+        """Return a condition that differs between the lanes of the open vector."""
+        at = self._index(within.index)
+        tests = [
+            self.apply(op, *sides)
+            for op, bound, sides in (
+                ("le", within.low, (Value(str(within.low), "int64", 1), at)),
+                ("lt", within.high, (at, Value(str(within.high), "int64", 1))),
+            )
+            if abs(bound) < 1 << 40
+        ]
+        return tests[0] if len(tests) == 1 else self.apply("and", *tests)
+
+    def _select(self, select: Select) -> Value:
+        condition, yes, no = select.condition, select.yes, select.no
+        parts = conjuncts(condition)
+        first = [part for part in parts if _only_indices(part)]
+        if 0 < len(first) < len(parts) and not self.inside(condition):
+            rest = [part for part in parts if part not in first]
+            inner = Select(_all(rest), yes, no, select.dtype)
+            return self._select(Select(_all(first), inner, no, select.dtype))
         test = self.evaluate(condition)
         if test.name in ("true", "false"):
             return self.evaluate(yes if test.name == "true" else no)
-        if test.width == 1 and _only_indices(condition):
+        safe = self.inside(yes, no)
+        if test.width == 1 and (_only_indices(condition) or not safe):
             return self._branch(test, yes, no)
+        if not safe:
+            return self._lane_by_lane(select)
         (c, a, b), width = self.level(test, self.evaluate(yes), self.evaluate(no))
         name = self.emit(f"select {c.type} {c.name}, {a.type} {a.name}, {b.type} {b.name}")
         return Value(name, a.dtype, width)
@@ -113,6 +120,20 @@ class Values(Memory):
         name = self.emit(f"phi {a.type} [ {a.name}, %{first} ], [ {b.name}, %{second} ]")
         return Value(name, a.dtype, width)
 
+    def _lane_by_lane(self, value: Scalar) -> Value:
+        """Evaluate each lane by itself: what one lane may load, another may not."""
+        vector = self.vector
+        assert vector
+        self.vector, self.lane = None, vector
+        kind, name = llvm_type(value.dtype, vector.width), "poison"
+        for lane in range(vector.active):
+            self.env[vector.loop] = vector.base + lane
+            one = self.evaluate(value)
+            name = self.emit(f"insertelement {kind} {name}, {one.type} {one.name}, i64 {lane}")
+        del self.env[vector.loop]
+        self.vector, self.lane = vector, None
+        return Value(name, value.dtype, vector.width)
+
     def apply(self, op: str, left: Value, right: Value) -> Value:
         (a, b), width = self.level(left, right)
         floats = dtypes.is_float(a.dtype)
@@ -122,6 +143,10 @@ class Values(Memory):
             unsigned = name.replace("s", "u") if a.dtype in ("uint8", "bool") else name
             return Value(self.emit(f"{kind} {unsigned} {pair}"), "bool", width)
         if op in ("and", "or"):
+            absorbs = "false" if op == "and" else "true"
+            for one, other in (a, b), (b, a):
+                if one.name in ("true", "false"):
+                    return one if one.name == absorbs else other
             return Value(self.emit(f"{op} {pair}"), "bool", width)
         if op in ("max", "min"):
             order = "g" if op == "max" else "l"
@@ -146,9 +171,9 @@ class Values(Memory):
 
     def _unary(self, op: str, value: Value) -> Value:
         if op == "neg":
-            word = "fneg" if dtypes.is_float(value.dtype) else f"sub {value.type} 0,"
-            text = f"{word} {value.type} {value.name}" if word == "fneg" else f"{word} {value.name}"
-            return Value(self.emit(text), value.dtype, value.width)
+            if not dtypes.is_float(value.dtype):
+                return self.apply("sub", Value("0", value.dtype, 1), value)
+            return Value(self.emit(f"fneg {value.type} {value.name}"), value.dtype, value.width)
         if op == "sigmoid":
             one = Value(constant(1.0, value.dtype), value.dtype, 1)
             down = self._unary("exp", self._unary("neg", value))
@@ -181,6 +206,13 @@ class Values(Memory):
             word = ("zext" if unsigned else "sext") if grows else "trunc"
         kind = llvm_type(dtype, value.width)
         return Value(self.emit(f"{word} {value.type} {value.name} to {kind}"), dtype, value.width)
+
+
+def _all(conditions: list[Scalar]) -> Scalar:
+    whole = conditions[0]
+    for condition in conditions[1:]:
+        whole = Binary("and", whole, condition, "bool")
+    return whole
 
 
 def _only_indices(condition: Scalar) -> bool:

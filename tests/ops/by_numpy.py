@@ -1,0 +1,104 @@
+"""What operators compute, said again with plain NumPy loops over windows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from tilewright.ops.conv2d import Conv2d
+from tilewright.ops.dense import Dense
+from tilewright.ops.elementwise import Add, Relu, Transpose
+from tilewright.ops.pool2d import GlobalAveragePool, Pool2d
+from tilewright.tuning.task import Operator
+
+Array: TypeAlias = np.ndarray[Any, Any]
+
+
+def compute(operator: Operator, given: Mapping[str, Array]) -> Array:
+    """Return the result of an operator in float64."""
+    arrays = {name: array.astype(np.float64) for name, array in given.items()}
+    x = arrays["X"]
+    match operator:
+        case Conv2d():
+            return _finish(operator, _conv2d(operator, x, arrays["W"]), arrays)
+        case Dense():
+            return _finish(operator, x @ arrays["W"], arrays)
+        case Pool2d():
+            return _pool2d(operator, x)
+        case GlobalAveragePool():
+            return x.mean(axis=(1, 2))
+        case Relu():
+            return np.maximum(x, 0)
+        case Add():
+            return (x.reshape(operator.shape) + arrays["R"].reshape(operator.other)).reshape(
+                operator.expression().shape
+            )
+        case Transpose():
+            return x.transpose(operator.order)
+        case _:
+            raise NotImplementedError(operator)
+
+
+def given(operator: Operator, rng: np.random.Generator) -> dict[str, Array]:
+    """Return random arrays for the operator's tensors."""
+    tensors = operator.expression().inputs
+    made = {t.name: rng.standard_normal(t.shape).astype(t.dtype) for t in tensors}
+    if "D" in made:
+        assert isinstance(operator, Pool2d)
+        made["D"] = operator.divisors()
+    return made
+
+
+def _finish(operator: Conv2d | Dense, result: Array, arrays: Mapping[str, Array]) -> Array:
+    if operator.bias:
+        result = result + arrays["B"]
+    if operator.residual:
+        result = result + arrays["R"].reshape(result.shape)
+    result = np.maximum(result, 0) if operator.relu else result
+    return result.reshape(operator.expression().shape)
+
+
+def _conv2d(op: Conv2d, x: Array, w: Array) -> Array:
+    x = x.reshape(op.batch, op.height, op.width, op.channels_in)
+    top, left, bottom, right = op.pads
+    x = np.pad(x, ((0, 0), (top, bottom), (left, right), (0, 0)))
+    out = np.zeros((op.batch, op.out_height, op.out_width, op.channels_out))
+    ci, co = op.channels_in // op.groups, op.channels_out // op.groups
+    for g in range(op.groups):
+        made, read = slice(g * co, (g + 1) * co), slice(g * ci, (g + 1) * ci)
+        for (ky, kx), window in _windows(x[..., read], op.kernel, op.stride, op.dilation, out):
+            out[..., made] += window @ w[ky, kx][:, made]
+    return out
+
+
+def _pool2d(op: Pool2d, x: Array) -> Array:
+    top, left, bottom, right = op.pads
+    edges = ((0, 0), (top, bottom), (left, right), (0, 0))
+    out = np.zeros((op.batch, op.out_height, op.out_width, op.channels))
+    if op.kind == "max":
+        filled = np.pad(x, edges, constant_values=-np.inf)
+        return np.max([w for _, w in _windows(filled, op.kernel, op.stride, (1, 1), out)], axis=0)
+    counted = np.pad(np.ones_like(x), edges, constant_values=float(op.count_include_pad))
+    total = np.sum([w for _, w in _windows(np.pad(x, edges), op.kernel, op.stride, (1, 1), out)], 0)
+    return total / np.sum([w for _, w in _windows(counted, op.kernel, op.stride, (1, 1), out)], 0)
+
+
+def _windows(
+    x: Array,
+    kernel: tuple[int, int],
+    stride: tuple[int, int],
+    dilation: tuple[int, int],
+    out: Array,
+) -> Iterator[tuple[tuple[int, int], Array]]:
+    """Yield, for each tap of the kernel, what it sees under every element of the result."""
+    _, h, w, _ = out.shape
+    for ky in range(kernel[0]):
+        for kx in range(kernel[1]):
+            y, xx = ky * dilation[0], kx * dilation[1]
+            yield (
+                (ky, kx),
+                x[:, y : y + (h - 1) * stride[0] + 1 : stride[0],
+                  xx : xx + (w - 1) * stride[1] + 1 : stride[1]],
+            )  # fmt: skip
