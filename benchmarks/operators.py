@@ -56,10 +56,10 @@ def _tune(args: argparse.Namespace) -> None:
     with Records(args.db) as records:
         for name in args.only:
             task = task_of(WORK[name])
-            held = len(records.trials(task.key, task.target.key))
+            held = len(records.trials(task.key, task.where))
             if held < args.trials:
                 tune(task, trials=args.trials - held, records=records)
-            best = records.best(task.key, task.target.key)
+            best = records.best(task.key, task.where)
             print(
                 f"tuned {name}: {best.seconds * 1e3:.4f} ms" if best else f"{name}: none",
                 flush=True,

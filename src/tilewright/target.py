@@ -55,7 +55,8 @@ class Target:
     @property
     def key(self) -> str:
         """A short text that two targets share exactly when code for one is code for the other."""
-        return f"{self.cpu}/{self.vector_bytes * 8}b/{self.cores}c"
+        # Not the cores: a process that is pinned to one of them has the same records.
+        return f"{self.cpu}/{self.vector_bytes * 8}b"
 
 
 @cache

@@ -13,10 +13,10 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
-from onnx import helper
-
 from benchmarks.models.resnet18 import build
+from onnx import helper
 from tests.graph.models import save, write
+
 from tilewright.cli.main import run
 from tilewright.errors import RecordsError
 from tilewright.records.store import Records

@@ -1,4 +1,4 @@
-"""Features of populations: one width, one row's the same in any company, and numbers that mean it."""
+"""Features of populations: one width, the same for a row in any company, and numbers that tell."""
 
 from __future__ import annotations
 

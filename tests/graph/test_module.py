@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from onnx import helper
-
-import tilewright as tw
 from benchmarks.models.resnet18 import build
+from onnx import helper
 from tests.graph.models import by_onnxruntime, floats, save, write
 from tests.tuning.toys import Toy
+
+import tilewright as tw
 from tilewright.errors import ArgumentError, TargetError
 from tilewright.graph.compile import compile
 from tilewright.graph.interpret import interpret

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from hypothesis import given, settings
-
 from tests.ops import by_numpy
 from tests.ops.operators import EDGES, convolutions, operators
+
 from tilewright.errors import ExpressionError
 from tilewright.expr.interpret import evaluate
 from tilewright.ops.conv2d import Conv2d

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tests.tuning.toys import Toy
+
 from tilewright.ops.dense import Dense
 from tilewright.records import Failed, Measured, Outcome
 from tilewright.records.store import Records

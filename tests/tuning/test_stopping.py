@@ -10,8 +10,8 @@ import time
 from pathlib import Path
 
 import pytest
-
 from tests.tuning.toys import Toy, configs
+
 from tilewright.ops.dense import Dense
 from tilewright.records.store import Records
 from tilewright.search import RandomSearch

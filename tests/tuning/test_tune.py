@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from tests.tuning.toys import Toy, configs, failing
 
 import tilewright as tw
-from tests.tuning.toys import Toy, configs, failing
 from tilewright.errors import ArgumentError
 from tilewright.measure.build import Request
 from tilewright.ops.conv2d import Conv2d

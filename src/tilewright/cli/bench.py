@@ -44,6 +44,12 @@ def bench(
     network = load_onnx(model, parse_shapes(shape or []))
     with Records(db if "://" in db else Path(db), create=False) as records:
         module = compile(network, records, threads=threads)
+    if module.untuned:
+        out.print(
+            f"{len(module.untuned)} operators have no trials in {db} and run untuned: "
+            f"{'; '.join(module.untuned)}",
+            markup=False,
+        )
     rng = np.random.default_rng(0)
     given = {v.name: rng.standard_normal(v.shape).astype(v.dtype) for v in module.inputs}
     sides: dict[str, Callable[[], Any]] = {"tilewright": lambda: module(*given.values())}

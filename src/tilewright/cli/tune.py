@@ -42,7 +42,7 @@ def tune(
     tasks = network.tasks(threads=threads)
     limit = peak(threads=threads)
     with Records(db if "://" in db else Path(db)) as records:
-        for key in {task.target.key for task in tasks}:
+        for key in {task.where for task in tasks}:
             records.set_peak(key, limit)
         stopped = False
         with Progress(out, trials, limit) as progress:

@@ -176,6 +176,11 @@ def scalar(value: ScalarLike, dtype: str) -> Scalar:
     if hasattr(value, "affine"):
         return Index(value.affine)  # type: ignore[union-attr]
     if isinstance(value, bool | int | float):
+        if not dtypes.is_float(dtype) and int(value) != value:
+            raise ExpressionError(
+                f"{value!r} is no {dtype}: cast the other operand first, as in "
+                "cast('float32', ...)."
+            )
         return Const(float(value) if dtypes.is_float(dtype) else int(value), dtype)
     raise ExpressionError(f"{value!r} ({type(value).__name__}) is no scalar expression.")
 
@@ -191,6 +196,9 @@ def binary(op: str, left: ScalarLike, right: ScalarLike) -> Scalar:
             f"{op} of {a.dtype} and {b.dtype} in {Binary(op, a, b, a.dtype)}: "
             f"the types must agree; cast one of them, as in cast({b.dtype!r}, ...)."
         )
+    if (op in LOGIC) != (a.dtype == "bool") and op not in ("eq", "ne"):
+        wanted = "conditions, made by comparing" if op in LOGIC else "numbers, made by cast"
+        raise ExpressionError(f"{op} of {a} and {b}, which are of {a.dtype}: it takes {wanted}.")
     return Binary(op, a, b, "bool" if op in COMPARE or op in LOGIC else a.dtype)
 
 

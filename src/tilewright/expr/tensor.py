@@ -25,6 +25,7 @@ from tilewright.expr.scalar import (
     children,
     scalar,
 )
+from tilewright.expr.verify import check_loads
 
 REDUCTIONS = ("sum", "max", "min", "prod")
 
@@ -217,6 +218,10 @@ def compute(name: str, shape: Sequence[int], value: Callable[..., ScalarLike]) -
     if len(set(taken)) != len(taken):
         raise ExpressionError(f"axes of {name} share a name: {', '.join(taken)}; rename one.")
     _check(name, body, set(taken))
+    reduced = body.axes if isinstance(body, Reduce) else ()
+    extents = {axis.name: axis.extent for axis in (*axes, *reduced)}
+    shapes = {t.name: t.shape for t in _tensors(body)}
+    check_loads(name, body.value if isinstance(body, Reduce) else body, extents, shapes)
     return Tensor(name, shape, body.dtype, False, Stage(axes, body))
 
 
@@ -226,6 +231,8 @@ def reduce(kind: str, value: ScalarLike, over: Axis | Sequence[Axis]) -> Reduce:
     for axis in axes:
         if not axis.reduce:
             raise ExpressionError(f"cannot reduce over {axis!r}: declare it with reduce_axis.")
+    if body.dtype == "bool":
+        raise ExpressionError(f"{kind} of {body} is of bool: cast it, as in cast('int32', ...).")
     return Reduce(kind, axes, body, body.dtype)
 
 
@@ -251,6 +258,11 @@ def select(condition: Scalar, yes: ScalarLike, no: ScalarLike) -> Select:
     """Choose by `condition`; the side that is not chosen is not loaded."""
     dtype = yes.dtype if isinstance(yes, Scalar) else getattr(no, "dtype", "float32")
     a, b = scalar(yes, dtype), scalar(no, dtype)
+    if condition.dtype != "bool" or a.dtype != b.dtype:
+        raise ExpressionError(
+            f"select({condition}, {a}, {b}) is of {condition.dtype}, {a.dtype} and {b.dtype}: "
+            "it needs a condition, and two values of one type; cast one of them."
+        )
     return Select(condition, a, b, a.dtype)
 
 

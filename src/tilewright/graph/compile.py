@@ -41,7 +41,8 @@ def compile(
         if operator is None:
             continue
         if operator not in artifacts:
-            artifacts[operator] = _compile(Task(operator, target), records, len(artifacts))
+            task = Task(operator, target, threads=threads or target.cores)
+            artifacts[operator] = _compile(task, records, len(artifacts))
         made = artifacts[operator]
         given = arguments(node, operator)
         places: list[str | np.ndarray | Buffer] = []
@@ -68,10 +69,12 @@ class _Compiled:
     task: Task
     artifact: Artifact
     shapes: dict[str, tuple[int, ...]]
+    tuned: bool
 
 
 def _compile(task: Task, records: Records | None, number: int) -> _Compiled:
-    schedule = task.best(records)
+    trial = None if records is None else task.best_trial(records)
+    schedule = task.fallback() if trial is None else task.recorded(trial)
     artifact = compile_nest(schedule.loops, task.target, f"op{number}")
     shapes = {t.name: t.shape for t in task.expression.inputs}
-    return _Compiled(task, artifact, shapes)
+    return _Compiled(task, artifact, shapes, trial is not None)

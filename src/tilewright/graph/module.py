@@ -43,8 +43,15 @@ class Module:
     """
 
     def __init__(
-        self, graph: Graph, calls: tuple[Call, ...], plan: Plan, target: Target, threads: int
+        self,
+        graph: Graph,
+        calls: tuple[Call, ...],
+        plan: Plan,
+        target: Target,
+        threads: int,
+        untuned: tuple[str, ...] = (),
     ) -> None:
+        self.untuned = untuned  # work that no record was found for
         self.graph, self.calls, self.plan, self.threads = graph, calls, plan, threads
         self._loader = Loader(recycle=1 << 30)
         self._arena = empty((max(1, plan.nbytes),), "uint8")

@@ -36,8 +36,6 @@ _BINARY = {
     "le": lambda a, b: a <= b,
     "eq": lambda a, b: a == b,
     "ne": lambda a, b: a != b,
-    "and": lambda a, b: a and b,
-    "or": lambda a, b: a or b,
 }
 
 
@@ -62,15 +60,19 @@ def interpret(nest: Nest, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndar
             given = np.asarray(inputs[buffer.name])
             memory[buffer.name] = given.astype(np.float64) if given.dtype.kind == "f" else given
         elif buffer.source:
-            memory[buffer.name] = packed(buffer, np.asarray(inputs[buffer.source], np.float64))
+            memory[buffer.name] = packed(buffer, np.asarray(inputs[buffer.source]))
         else:
-            wide = "float64" if buffer.dtype.startswith("float") else buffer.dtype
-            memory[buffer.name] = np.full(
-                buffer.shape, np.nan if wide == "float64" else np.iinfo(wide).min, wide
-            )
+            memory[buffer.name] = _unwritten(buffer)
     for node in nest.body:
         _run(node, {}, {}, memory, nest)
     return {b.name: memory[b.name] for b in nest.buffers if b.name not in inputs}
+
+
+def _unwritten(buffer: Buffer) -> np.ndarray:
+    if buffer.dtype.startswith("float"):
+        return np.full(buffer.shape, np.nan)
+    least = 0 if buffer.dtype == "bool" else np.iinfo(buffer.dtype).min
+    return np.full(buffer.shape, least, buffer.dtype)
 
 
 def packed(buffer: Buffer, source: np.ndarray) -> np.ndarray:
@@ -164,6 +166,10 @@ def _value(value: Scalar, env: dict[str, Any], memory: dict[str, np.ndarray]) ->
             return np.asarray(_value(inner, env, memory)).astype(wide).item()
         case Unary(op=op, value=inner):
             return _UNARY[op](_value(inner, env, memory))
+        case Binary(op="and", left=left, right=right):
+            return _value(left, env, memory) and _value(right, env, memory)
+        case Binary(op="or", left=left, right=right):
+            return _value(left, env, memory) or _value(right, env, memory)
         case Binary(op="div", left=left, right=right):
             a, b = _value(left, env, memory), _value(right, env, memory)
             return a / b if value.dtype.startswith("float") else int(a / b)

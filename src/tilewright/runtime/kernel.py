@@ -85,7 +85,9 @@ class Kernel:
         for buffer in self._artifact.parameters:
             addresses.append(self._place(buffer, given, result).ctypes.data)
         held = (given, dict(self._packed))
-        return Bound(self._loaded, pointers(addresses), checked(threads, self.threads), result, held)
+        return Bound(
+            self._loaded, pointers(addresses), checked(threads, self.threads), result, held
+        )
 
     def _result(self, out: np.ndarray[Any, Any] | None) -> np.ndarray[Any, Any]:
         buffer = self.output

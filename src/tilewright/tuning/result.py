@@ -24,8 +24,8 @@ def each_once(tasks: Task | Iterable[Task] | Network) -> Sequence[Task]:
         return (tasks,)
     listed: dict[tuple[str, str], Task] = {}
     for task in tasks if isinstance(tasks, Iterable) else tasks.tasks():
-        same = listed.get((task.key, task.target.key))
-        listed[(task.key, task.target.key)] = (
+        same = listed.get((task.key, task.where))
+        listed[(task.key, task.where)] = (
             task if same is None else replace(same, weight=same.weight + task.weight)
         )
     return tuple(listed.values())

@@ -47,13 +47,13 @@ class Session:
         space = task.space
         problem = Problem(space, lambda rows: FEATURES.extract(space, rows))
         session = Session(task, records, search.start(problem, rng))
-        records.register(task.key, task.target.key, task.name, float(task.flops))
+        records.register(task.key, task.where, task.name, float(task.flops))
         session._resume()
         return session
 
     def _resume(self) -> None:
         space, known = self.task.space, list[tuple[np.ndarray, Outcome]]()
-        for trial in self.records.trials(self.task.key, self.task.target.key):
+        for trial in self.records.trials(self.task.key, self.task.where):
             try:
                 known.append((space.encode(Config.from_json(dict(trial.config))), trial.outcome))
             except SpaceError:  # recorded in another space: nothing to learn from for this one
@@ -102,7 +102,7 @@ class Session:
                 config, schedule = schedules[i]
                 made.append(
                     Trial(
-                        self.task.key, self.task.target.key, config.to_json(), schedule.to_json(),
+                        self.task.key, self.task.where, config.to_json(), schedule.to_json(),
                         outcome,
                     )
                 )  # fmt: skip

@@ -69,6 +69,11 @@ class Task:
         return self.expression.digest
 
     @property
+    def where(self) -> str:
+        """The target's key, and the number of threads if a measurement uses more than one."""
+        return self.target.key + (f"/{self.threads}t" if self.threads > 1 else "")
+
+    @property
     def flops(self) -> int:
         return self.expression.flops
 
@@ -97,16 +102,23 @@ class Task:
 
     def best(self, records: Records | None) -> Schedule:
         """Return the fastest recorded schedule, or the fallback if nothing was measured."""
-        trial = None if records is None else records.best(self.key, self.target.key)
-        if trial is None or records is None:
-            return self.fallback()
-        if not self.can_use(trial):  # another version wrote it
-            every = records.trials(self.key, self.target.key)
+        trial = None if records is None else self.best_trial(records)
+        return self.fallback() if trial is None else self.recorded(trial)
+
+    def best_trial(self, records: Records) -> Trial | None:
+        """Return the fastest trial whose steps still make a schedule, or None.
+
+        Trials on as many threads count first; without any, those on one thread.
+        """
+        for where in dict.fromkeys((self.where, self.target.key)):
+            trial = records.best(self.key, where)
+            if trial is not None and self.can_use(trial):
+                return trial
+            every = records.trials(self.key, where) if trial else []  # another version wrote it
             usable = [t for t in every if t.seconds is not None and self.can_use(t)]
-            if not usable:
-                return self.fallback()
-            trial = min(usable, key=lambda t: t.seconds or 0.0)
-        return self.recorded(trial)
+            if usable:
+                return min(usable, key=lambda t: t.seconds or 0.0)
+        return None
 
     def recorded(self, trial: Trial) -> Schedule:
         """Return the schedule of a trial from its steps; no template is needed."""
