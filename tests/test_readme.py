@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from benchmarks.models.resnet18 import build, save
 from typer.testing import CliRunner
 
-from benchmarks.models.resnet18 import build, save
 from tilewright.cli.main import app
 
 ROOT = Path(__file__).parents[1]

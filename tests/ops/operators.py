@@ -95,7 +95,7 @@ def transpositions(draw: st.DrawFn) -> Transpose:
     return Transpose(tuple(shape), tuple(draw(st.permutations(range(len(shape))))))
 
 
-SIZES, FLAGS = st.integers(1, 40), st.booleans()
+SMALL, SIZES, FLAGS = st.integers(1, 8), st.integers(1, 40), st.booleans()
 
 
 def operators() -> st.SearchStrategy[Operator]:
@@ -104,9 +104,7 @@ def operators() -> st.SearchStrategy[Operator]:
         convolutions(),
         st.builds(Dense, SIZES, SIZES, st.integers(1, 70), FLAGS, FLAGS, FLAGS),
         pools(),
-        st.builds(
-            GlobalAveragePool, st.integers(1, 2), st.integers(1, 8), st.integers(1, 8), SIZES
-        ),
+        st.builds(GlobalAveragePool, st.integers(1, 2), SMALL, SMALL, SIZES),
         st.builds(Relu, st.integers(1, 300)),
         additions(),
         transpositions(),

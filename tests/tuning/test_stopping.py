@@ -1,4 +1,4 @@
-"""Tuning can be stopped by Ctrl-C, or killed: what was measured stays, no process is left behind."""
+"""Tuning can be stopped by Ctrl-C, or killed: what was measured stays, no process does."""
 
 from __future__ import annotations
 

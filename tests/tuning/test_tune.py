@@ -133,7 +133,7 @@ def test_many_tasks_share_one_budget(records: Records):
 
 
 def test_equal_work_is_one_task(records: Records):
-    """Two operators that compute the same, or one task twice, are tuned once, with all the weight."""
+    """Operators that compute the same are tuned once, with all the weight."""
     tasks = [Task(Add((4, 8), (4, 8)), weight=2), Task(Add((32,), (32,))), Task(Relu(8))]
     result = tune(tasks, trials=30, records=records, search=RANDOM, measure=Toy(), batch=4)
     assert [s.task.weight for s in result.sessions] == [3, 1]

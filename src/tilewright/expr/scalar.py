@@ -196,9 +196,12 @@ def binary(op: str, left: ScalarLike, right: ScalarLike) -> Scalar:
             f"{op} of {a.dtype} and {b.dtype} in {Binary(op, a, b, a.dtype)}: "
             f"the types must agree; cast one of them, as in cast({b.dtype!r}, ...)."
         )
-    if (op in LOGIC) != (a.dtype == "bool") and op not in ("eq", "ne"):
+    bools = (a.dtype == "bool", b.dtype == "bool")
+    if op not in ("eq", "ne") and bools != (op in LOGIC, op in LOGIC):
         wanted = "conditions, made by comparing" if op in LOGIC else "numbers, made by cast"
-        raise ExpressionError(f"{op} of {a} and {b}, which are of {a.dtype}: it takes {wanted}.")
+        raise ExpressionError(
+            f"{op} of {a} and {b}, which are of {a.dtype} and {b.dtype}: it takes {wanted}."
+        )
     return Binary(op, a, b, "bool" if op in COMPARE or op in LOGIC else a.dtype)
 
 

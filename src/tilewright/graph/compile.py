@@ -41,7 +41,7 @@ def compile(
         if operator is None:
             continue
         if operator not in artifacts:
-            task = Task(operator, target, threads=threads or target.cores)
+            task = Task(operator, target, threads=threads or target.cores, cold=True)
             artifacts[operator] = _compile(task, records, len(artifacts))
         made = artifacts[operator]
         given = arguments(node, operator)
@@ -61,7 +61,8 @@ def compile(
                     shaped = array.reshape(made.shapes[buffer.source or buffer.name])
                     places.append(aligned(packed(buffer, shaped) if buffer.source else shaped))
         calls.append(Call(node.name, operator.name, made.task.flops, made.artifact, tuple(places)))
-    return Module(graph, tuple(calls), plan(graph), target, count)
+    untuned = tuple(o.name for o, made in artifacts.items() if not made.tuned)
+    return Module(graph, tuple(calls), plan(graph), target, count, untuned)
 
 
 @dataclass(frozen=True)

@@ -36,7 +36,7 @@ class Model:
             if operator is not None:
                 counts[operator] = counts.get(operator, 0) + 1
         return tuple(
-            Task(operator, target or host(), weight=count, threads=threads)
+            Task(operator, target or host(), weight=count, threads=threads, cold=True)
             for operator, count in counts.items()
         )
 

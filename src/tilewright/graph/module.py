@@ -100,7 +100,7 @@ class Module:
         self, *arrays: Any, threads: int | None = None, repeats: int = 20
     ) -> list[tuple[Call, float]]:
         """Run kernel by kernel; return each call with its least time in seconds."""
-        self(*arrays, threads=threads)
+        held = self(*arrays, threads=threads)  # the kernels write to it below
         count = checked(threads, self.threads)
         best = [float("inf")] * len(self.calls)
         for _ in range(repeats):
@@ -109,6 +109,7 @@ class Module:
                 begin = time.perf_counter_ns()
                 self._loaded[call.artifact.name].run(at, count)
                 best[i] = min(best[i], (time.perf_counter_ns() - begin) * 1e-9)
+        del held
         return list(zip(self.calls, best, strict=True))
 
     def _place(self, call: Call, addresses: list[int]) -> None:

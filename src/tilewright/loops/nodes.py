@@ -32,6 +32,7 @@ class Buffer:
     source: str | None = None
     layout: tuple[Affine, ...] = ()
     layout_loops: tuple[str, ...] = ()
+    prefetch: int = 0  # bytes that each vector load asks the cache for ahead of itself
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ def show(nest: Nest) -> str:
     """Print the buffers that are not arguments, then the loops, indented."""
     lines = [_buffer(b) for b in nest.buffers if b.scope in ("workspace", "local", "register")]
     lines += [_buffer(b) for b in nest.buffers if b.source]
+    lines += [f"prefetch {b.name} {b.prefetch} bytes ahead" for b in nest.buffers if b.prefetch]
     for node in nest.body:
         _node(node, 0, lines)
     return "\n".join(lines)

@@ -18,7 +18,8 @@ class Request:
     """One candidate to build and time.
 
     `best` is the least time known for its task in seconds, or None: a candidate three times slower
-    is timed only once.
+    is timed only once. `cold` asks for constants that are not in the cache near the core, as inside
+    of a network, where other layers ran since.
     """
 
     expression: Tensor
@@ -26,6 +27,7 @@ class Request:
     target: Target
     threads: int = 1
     best: float | None = None
+    cold: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +38,7 @@ class Built:
     artifact: Artifact
     threads: int
     best: float | None
+    cold: bool = False
 
 
 def start() -> Callable[[Request], Built | Failed]:
@@ -48,4 +51,4 @@ def build(request: Request) -> Built | Failed:
         artifact = compile_nest(request.nest, request.target)
     except CompileError as error:
         return Failed("build", "error", str(error))
-    return Built(request.expression, artifact, request.threads, request.best)
+    return Built(request.expression, artifact, request.threads, request.best, request.cold)

@@ -7,6 +7,7 @@ buffers crashes; outputs and scratch memory are poisoned, so that what is not wr
 from __future__ import annotations
 
 import ctypes
+import itertools
 import math
 import time
 from collections.abc import Callable
@@ -22,7 +23,11 @@ from tilewright.measure.build import Built
 from tilewright.measure.guard import GuardedArena, poison
 from tilewright.records.trial import Failed, Measured
 from tilewright.runtime.load import Loader, pointers
+from tilewright.runtime.memory import aligned
 
+COLD_BYTES = 24 << 20  # what copies of the constants take together, to outgrow the caches
+MIN_COLD = 32 << 10  # smaller constants are fetched in no time
+MAX_COPIES = 64
 SLOW = 3.0  # a candidate this many times slower than the best is timed only once
 
 Array = np.ndarray[Any, Any]
@@ -69,6 +74,8 @@ class Runner:
                     f"the result differs from the reference by {error:.3g}; "
                     f"allowed are {problem.tolerance:.3g}.",
                 )
+            if built.cold:
+                return Measured(self._time_cold(loaded, table, built, places), error)
             return Measured(self._time(loaded, table, built), error)
         finally:
             loaded.close()
@@ -79,6 +86,39 @@ class Runner:
             return (once,)
         count = max(1, math.ceil(self.clock.sample / once))
         return tuple(_clock(loaded, table, built.threads, count) for _ in range(self.clock.repeats))
+
+    def _time_cold(
+        self, loaded: Any, table: ctypes.Array[Any], built: Built, places: dict[str, Array]
+    ) -> tuple[float, ...]:
+        """Time runs that each read another copy of the constants, so that none is still cached."""
+        parameters = built.artifact.parameters
+        constants = [i for i, b in enumerate(parameters) if b.scope == "constant"]
+        nbytes = sum(places[parameters[i].name].nbytes for i in constants)
+        if nbytes < MIN_COLD:
+            return self._time(loaded, table, built)
+        tables, held = [table], list[Array]()
+        for _ in range(min(MAX_COPIES, math.ceil(COLD_BYTES / nbytes)) - 1):
+            other = pointers(list(table))
+            for i in constants:
+                held.append(aligned(places[parameters[i].name].copy()))
+                other[i] = held[-1].ctypes.data
+            tables.append(other)
+        turn = itertools.cycle(tables)
+        once = _clock_each(loaded, [next(turn)], built.threads)
+        if built.best is not None and once > SLOW * built.best:
+            return (once,)
+        count = max(1, math.ceil(self.clock.sample / once))
+        return tuple(
+            _clock_each(loaded, [next(turn) for _ in range(count)], built.threads)
+            for _ in range(self.clock.repeats)
+        )
+
+
+def _clock_each(loaded: Any, tables: list[ctypes.Array[Any]], threads: int) -> float:
+    begin = time.perf_counter_ns()
+    for table in tables:
+        loaded.run(table, threads)
+    return max(1, time.perf_counter_ns() - begin) / len(tables) * 1e-9
 
 
 def _clock(loaded: Any, table: ctypes.Array[Any], threads: int, count: int) -> float:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import tilewright.expr.tensor as te
+from tilewright import dtypes
 from tilewright.errors import ExpressionError
 from tilewright.expr.scalar import Scalar
 from tilewright.schedule.schedule import Schedule
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
 MAX_BODY = 256  # multiply-adds written out in one round; more slows the compiler and the code
 MAX_CODE = 700  # the same over all variants for borders
 MAX_TILE_VECTORS = 4
+PREFETCH = 4096  # bytes ahead, for weights that do not stay in the cache next to a core
 
 
 @dataclass(frozen=True)
@@ -209,6 +212,9 @@ def direct(s: Schedule, knob: Knobs, target: Target) -> Schedule:
     s = s.unroll("ci.1").unroll("y.2").unroll("x.1").vectorize("co.2")
     s = s.unroll("kx") if spread else s
     s = s.pack("W")
+    weights = s.loops.by_name["W"]
+    if prod(weights.shape) * dtypes.nbytes(weights.dtype) >= target.caches[-2:][0]:
+        s = s.prefetch("W.packed", PREFETCH)
     return s.fuse_at("out", "x.0") if "out" in names else s.cache_write("conv", "x.0")
 
 

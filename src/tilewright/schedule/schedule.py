@@ -23,6 +23,7 @@ from tilewright.schedule.fuse_at import FuseAt
 from tilewright.schedule.inline import Inline
 from tilewright.schedule.pack import Pack
 from tilewright.schedule.pad import Pad
+from tilewright.schedule.prefetch import Prefetch
 from tilewright.schedule.reorder import Reorder
 from tilewright.schedule.split import Split
 
@@ -30,7 +31,7 @@ PRIMITIVES = {
     kind.__name__: kind
     for kind in (
         Split, Reorder, Fuse, Parallel, Vectorize, Unroll, CacheRead, CacheWrite, Pack, Pad, Inline,
-        ComputeAt, FuseAt,
+        ComputeAt, FuseAt, Prefetch,
     )
 }  # fmt: skip
 
@@ -98,6 +99,9 @@ class Schedule:
 
     def pack(self, tensor: str) -> Schedule:
         return self.apply(Pack(tensor))
+
+    def prefetch(self, tensor: str, distance: int) -> Schedule:
+        return self.apply(Prefetch(tensor, distance))
 
     def inline(self, stage: str) -> Schedule:
         return self.apply(Inline(stage))

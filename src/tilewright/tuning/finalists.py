@@ -29,7 +29,8 @@ def confirm(session: Session, measurer: Measurer) -> None:
         return
     turns = [t for _ in range(ROUNDS) for t in finalists]
     requests = (
-        Request(task.expression, task.recorded(t).loops, task.target, task.threads) for t in turns
+        Request(task.expression, task.recorded(t).loops, task.target, task.threads, cold=task.cold)
+        for t in turns
     )
     for trial, outcome in zip(turns, measurer.measure(requests), strict=True):
         if isinstance(outcome, Measured):

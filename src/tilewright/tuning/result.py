@@ -19,7 +19,7 @@ class Network(Protocol):
 
 
 def each_once(tasks: Task | Iterable[Task] | Network) -> Sequence[Task]:
-    """Return different tasks: equal work, whatever it is called, becomes one with all the weight."""
+    """Return different tasks: equal work, whatever it is called, is one with all the weight."""
     if isinstance(tasks, Task):
         return (tasks,)
     listed: dict[tuple[str, str], Task] = {}

@@ -94,7 +94,12 @@ class Session:
                 schedules.append((config, schedule))
                 best = self.best if math.isfinite(self.best) else None
                 yield Request(
-                    self.task.expression, schedule.loops, self.task.target, self.task.threads, best
+                    self.task.expression,
+                    schedule.loops,
+                    self.task.target,
+                    self.task.threads,
+                    best,
+                    self.task.cold,
                 )
 
         try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Protocol
 
@@ -37,7 +37,8 @@ class Task:
     """Work to be tuned: an expression (or an operator) on a target.
 
     Without a `template` the operator's own is used, or a space derived from the expression.
-    `weight` is how often the work is done; `threads` how many a measurement uses.
+    `weight` is how often the work is done; `threads` how many a measurement uses;
+    `cold` whether constants are read from memory then, as they are inside of a network.
     """
 
     work: Tensor | Operator
@@ -45,6 +46,7 @@ class Task:
     template: Template | None = None
     weight: int = 1
     threads: int = 1
+    cold: bool = False
 
     def __post_init__(self) -> None:
         if self.target is None:  # pyright: ignore[reportUnnecessaryComparison]
@@ -52,7 +54,9 @@ class Task:
 
     @cached_property
     def expression(self) -> Tensor:
-        return self.work if isinstance(self.work, Tensor) else self.work.expression()
+        if isinstance(self.work, Tensor):  # without the template, which need not be picklable
+            return replace(self.work, template=None)
+        return self.work.expression()
 
     @cached_property
     def name(self) -> str:
@@ -70,8 +74,9 @@ class Task:
 
     @property
     def where(self) -> str:
-        """The target's key, and the number of threads if a measurement uses more than one."""
-        return self.target.key + (f"/{self.threads}t" if self.threads > 1 else "")
+        """The target's key, with what else a measured time depends on."""
+        threads = f"/{self.threads}t" if self.threads > 1 else ""
+        return self.target.key + threads + "/cold" * self.cold
 
     @property
     def flops(self) -> int:
@@ -108,9 +113,10 @@ class Task:
     def best_trial(self, records: Records) -> Trial | None:
         """Return the fastest trial whose steps still make a schedule, or None.
 
-        Trials on as many threads count first; without any, those on one thread.
+        Trials that were taken just so count first, then those on one thread, then warm ones.
         """
-        for where in dict.fromkeys((self.where, self.target.key)):
+        alone = replace(self, threads=1)
+        for where in dict.fromkeys((self.where, alone.where, self.target.key)):
             trial = records.best(self.key, where)
             if trial is not None and self.can_use(trial):
                 return trial

@@ -58,7 +58,8 @@ def tune(
             session = next_task(sessions, peak)
             if session is None:
                 break  # every candidate of every space was measured
-            candidates = session.propose(min(batch, trials - done))
+            first = trials // (2 * len(sessions)) if session.trials == 0 else batch
+            candidates = session.propose(min(batch, max(8, first), trials - done))
             with closing(session.run(candidates, measurer)) as outcomes:
                 for outcome in outcomes:
                     done += 1

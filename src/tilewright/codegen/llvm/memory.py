@@ -133,6 +133,10 @@ class Memory(Builder):
         width, active = (vector.width, vector.active) if vector and step else (1, 1)
         key = (pointer, byte, step, width, active, name)
         if key not in self.shared:
+            if buffer.prefetch and width > 1:
+                self.intrinsic("llvm.prefetch.p0", "void", "ptr, i32, i32, i32")
+                ahead = self.at(pointer, byte + buffer.prefetch)
+                self.out.append(f"  call void @llvm.prefetch.p0(ptr {ahead}, i32 0, i32 2, i32 1)")
             self.shared[key] = self._load(buffer, pointer, byte, step, width, active)
         return self.shared[key]
 

@@ -1,0 +1,109 @@
+"""NumPy, the interpreted nest and the compiled kernel against each other, on random schedules.
+
+    python -m tests.differential steps 0 5000
+    python -m tests.differential tiled 0 5000 x86-64-v3
+
+checks the programs of 5000 seeds and prints those that differ. It is run in a process of its own,
+since a kernel that leaves its arrays meets a guard page.
+"""
+
+from __future__ import annotations
+
+import random
+import sys
+import traceback
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import tilewright as tw
+from tilewright import Schedule, Target
+from tilewright.expr.interpret import evaluate
+from tilewright.loops.interpret import interpret, packed
+from tilewright.measure.guard import GuardedArena, poison
+from tilewright.testing import programs
+
+Array = np.ndarray[Any, Any]
+
+
+def make(mode: str, seed: int) -> Schedule:
+    """Return the schedule of a seed."""
+    rng = random.Random(seed)
+    output = programs.program(rng.choice)
+    if mode == "tiled":
+        return programs.tiled(rng.choice, output)
+    return programs.schedule(rng.choice, output, steps=rng.choice((3, 6, 10, 16)))
+
+
+def agree(got: Array, wanted: Array, dtype: str) -> bool:
+    """Compare with a tolerance for sums in another order, relative to the largest element."""
+    if not dtype.startswith("float"):
+        return np.array_equal(got, wanted)
+    scale = max(1.0, float(np.max(np.abs(wanted), initial=0)))
+    return got.shape == wanted.shape and bool(np.all(np.abs(got - wanted) <= 1e-5 * scale))
+
+
+def check_interpreted(schedule: Schedule, seed: int = 0) -> None:
+    output = schedule.output
+    given = programs.inputs(output, seed)
+    wanted = evaluate(output, given)[output.name]
+    got = interpret(schedule.loops, given)[output.name]
+    assert agree(got, wanted, output.dtype), f"interpreted\n{got}\nwanted\n{wanted}"
+
+
+def check_compiled(schedule: Schedule, seed: int = 0, target: Target | None = None) -> None:
+    """Run the kernel on arrays between guard pages, with one thread and with two."""
+    output = schedule.output
+    given = programs.inputs(output, seed)
+    wanted = evaluate(output, given)[output.name]
+    kernel = tw.build(schedule, target, threads=1)
+    for end in ("end", "start"):
+        arena = GuardedArena()
+        result = _guarded(arena, np.empty(output.shape, output.dtype), end)
+        arrays = {b.name: _guarded(arena, given[b.name], end) for b in kernel.inputs}
+        guard_scratch(kernel, arrays, lambda array, arena=arena, end=end: _guarded(arena, array, end))
+        for threads in (1, 2):
+            poison(result)
+            kernel(*arrays.values(), out=result, threads=threads)
+            assert agree(result, wanted, output.dtype), f"{threads} threads: {result} != {wanted}"
+            assert not arena.damaged(), "written beside an array"
+
+
+def guard_scratch(
+    kernel: tw.Kernel, arrays: dict[str, Array], guarded: Callable[[Array], Array]
+) -> None:
+    """Put workspace, poisoned, and packed constants between guard pages as well."""
+    for buffer in kernel._artifact.parameters:
+        if buffer.scope == "workspace":
+            scratch = guarded(np.empty([int(n) for n in buffer.shape], buffer.dtype))
+            poison(scratch)
+            kernel._scratch[buffer.name] = scratch
+        if buffer.source:
+            source = arrays[buffer.source]
+            kernel._packed[buffer.name] = (source, guarded(packed(buffer, source)))
+
+
+def _guarded(arena: GuardedArena, array: Array, at: Any) -> Array:
+    copy = arena.allocate(array.shape, array.dtype, align=array.dtype.itemsize, at=at)
+    copy[...] = array
+    return copy
+
+
+def main(mode: str, first: str, last: str, target: str | None = None) -> int:
+    """Check a range of seeds; return how many fail. A crash leaves its seed as the last line."""
+    failed = 0
+    for seed in range(int(first), int(last)):
+        print(f"seed {seed}", flush=True)
+        try:
+            schedule = make(mode, seed)
+            check_interpreted(schedule, seed)
+            check_compiled(schedule, seed, Target(target) if target else None)
+        except Exception:
+            failed += 1
+            print(f"FAILED {mode} {seed}\n{traceback.format_exc()}", flush=True)
+    return failed
+
+
+if __name__ == "__main__":
+    sys.exit(min(100, main(*sys.argv[1:])))
