@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import tilewright as tw
-from tilewright.expr.scalar import Unary
+from tilewright.expr.scalar import Load, Scalar, Unary, rebuild
 from tilewright.expr.tensor import Tensor
 from tilewright.loops.nodes import Block, Nest, Node, rewrite
 from tilewright.measure.build import Request
@@ -27,9 +27,9 @@ def local() -> Iterator[Local]:
         yield measurer
 
 
-def shifted(n: int, by: int) -> Tensor:
+def scaled(n: int, factor: float = 2.0) -> Tensor:
     x = tw.tensor("X", (n,))
-    return tw.compute("Y", (n,), lambda i: x[i + by] * 2.0)
+    return tw.compute("Y", (n,), lambda i: x[i] * factor)
 
 
 def request(expression: Tensor, nest: Nest | None = None, best: float | None = None) -> Request:
@@ -56,7 +56,7 @@ def test_a_good_candidate_is_timed(local: Local):
 
 
 def test_a_wrong_result_is_found(local: Local):
-    right, wrong = shifted(100, 0), shifted(100, -1)
+    right, wrong = scaled(100), scaled(100, 3.0)
     (outcome,) = local.measure([request(right, tw.Schedule(wrong).loops)])
     assert isinstance(outcome, Failed)
     assert (outcome.stage, outcome.reason) == ("verify", "wrong")
@@ -64,7 +64,7 @@ def test_a_wrong_result_is_found(local: Local):
 
 
 def test_an_element_that_is_not_written_is_found(local: Local):
-    expression = shifted(64, 0)
+    expression = scaled(64)
     nest = tw.Schedule(expression).loops
     (loop,) = nest.body
     short = replace(nest, body=(replace(loop, extent=63),))
@@ -75,7 +75,7 @@ def test_an_element_that_is_not_written_is_found(local: Local):
 
 @pytest.mark.parametrize("by", [1, 64, 5000, -1, -64, -5000])
 def test_stores_out_of_bounds_never_pass(local: Local, by: int):
-    expression = shifted(1024, 0)
+    expression = scaled(1024)
     nest = changed(tw.Schedule(expression).loops, lambda b: replace(b, index=(b.index[0] + by,)))
     (outcome,) = local.measure([request(expression, nest)])
     assert isinstance(outcome, Failed)
@@ -84,15 +84,21 @@ def test_stores_out_of_bounds_never_pass(local: Local, by: int):
 
 @pytest.mark.parametrize("by", [1, 1000])
 def test_loads_beyond_the_end_crash(local: Local, by: int):
-    expression = shifted(1024, by)
-    (outcome,) = local.measure([request(expression)])
+    def later(part: Scalar) -> Scalar:
+        return replace(part, index=(part.index[0] + by,)) if isinstance(part, Load) else part
+
+    expression = scaled(1024)
+    nest = changed(
+        tw.Schedule(expression).loops, lambda b: replace(b, value=rebuild(b.value, later))
+    )
+    (outcome,) = local.measure([request(expression, nest)])
     assert isinstance(outcome, Failed)
     assert (outcome.stage, outcome.reason) == ("run", "crash")
     assert "SIGSEGV" in outcome.message or "SIGBUS" in outcome.message
 
 
 def test_a_candidate_that_spoils_its_input_spoils_only_itself(local: Local):
-    expression = shifted(256, 0)
+    expression = scaled(256)
     good = request(expression)
     nest = tw.Schedule(expression).loops
     spoils = changed(nest, lambda b: replace(b, buffer="X"))
@@ -106,7 +112,7 @@ def test_a_candidate_that_spoils_its_input_spoils_only_itself(local: Local):
 
 
 def test_a_slow_candidate_is_timed_once(local: Local):
-    expression = shifted(4096, 0)
+    expression = scaled(4096)
     slow, fast = local.measure([request(expression, best=1e-12), request(expression, best=1.0)])
     assert isinstance(slow, Measured)
     assert isinstance(fast, Measured)

@@ -15,18 +15,20 @@ from tilewright.errors import ArgumentError
 from tilewright.measure.build import Request
 from tilewright.ops.conv2d import Conv2d
 from tilewright.ops.dense import Dense
-from tilewright.ops.elementwise import Add, Relu
+from tilewright.ops.elementwise import Add, Relu, Transpose
 from tilewright.records import Measured, Outcome, Trial
 from tilewright.records.store import Records
 from tilewright.runtime.build import build
-from tilewright.search import RandomSearch
-from tilewright.search.problem import Problem, Searcher
+from tilewright.search import Annealing, Guided, RandomSearch
+from tilewright.search.problem import Problem, Search, Searcher
 from tilewright.space.space import Population
 from tilewright.tuning.events import Event
 from tilewright.tuning.task import Task
 from tilewright.tuning.tune import tune
 
 RANDOM = RandomSearch()
+GUIDED = Guided(optimiser=Annealing(chains=64, steps=8))
+SMALL = (Relu(1), Relu(48), Relu(1000), Transpose((3, 4, 5), (2, 0, 1)))
 MATMUL = Dense(32, 48, 40)
 CONV = Conv2d(1, 9, 9, 8, 16, (3, 3), pads=(1, 1, 1, 1), bias=True, relu=True)
 
@@ -142,14 +144,22 @@ def test_equal_work_is_one_task(records: Records):
         assert len(found) == len(set(found))
 
 
-def test_an_exhausted_space_ends_the_run(records: Records):
-    task = Task(Relu(48))
-    every = {bytes(r) for r in task.space.sample(np.random.default_rng(0), 10_000)}
-    result = tune(task, trials=10_000, records=records, search=RANDOM, measure=Toy(), batch=4)
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("search", [RANDOM, GUIDED], ids=["random", "guided"])
+@pytest.mark.parametrize("operator", SMALL, ids=lambda o: o.name)
+def test_an_exhausted_space_ends_the_run(
+    records: Records, operator: Relu | Transpose, search: Search, seed: int
+):
+    """Every candidate was measured, and once."""
+    task = Task(operator)
+    every = task.space.sample(np.random.default_rng(0), 10_000)
+    result = tune(
+        task, trials=10_000, records=records, search=search, measure=Toy(), batch=4, seed=seed
+    )
     assert len(configs(records, task)) == len(set(configs(records, task))) == len(every)
     assert result.sessions[0].exhausted
     again = Toy()
-    tune(task, trials=10, records=records, search=RANDOM, measure=again, batch=4)
+    tune(task, trials=10, records=records, search=search, measure=again, batch=4)
     assert again.measured == 0
 
 

@@ -7,24 +7,21 @@ hypothesis `draw` of `sampled_from` to have failures shrunk.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
 import tilewright.expr.tensor as te
 from tilewright.errors import ScheduleError
-from tilewright.loops.nodes import Nest, loops, walk
+from tilewright.loops.nodes import Nest, walk
 from tilewright.schedule.schedule import Schedule
 from tilewright.testing.stages import STAGES
+from tilewright.testing.steps import step
 
 T = TypeVar("T")
 EXTENTS = (1, 2, 3, 4, 5, 7, 8, 12, 13, 16, 17, 20)
 MAX_POINTS = 3000
-STEPS = (
-    "split", "split", "split", "reorder", "reorder", "fuse", "parallel", "vectorize", "vectorize",
-    "unroll", "pad", "cache_read", "cache_write", "pack", "inline", "compute_at", "fuse_at",
-)  # fmt: skip
 
 
 class Pick(Protocol):
@@ -36,19 +33,24 @@ class Pick(Protocol):
 def program(pick: Pick, *, max_points: int = MAX_POINTS) -> te.Tensor:
     """Return an expression of one to three stages that computes at most `max_points` points."""
     dtype = pick(("float32", "float32", "int32", "float32", "float64", "int64"))
-    shape = tuple(pick(EXTENTS) for _ in range(pick((1, 2, 3, 0))))
+    shape = tuple(pick(EXTENTS) for _ in range(pick((1, 2, 3, 2, 3, 0))))
     while math.prod(shape) > max_points // 4:
         shape = shape[1:]
     known: list[te.Tensor] = [te.tensor("A", shape, dtype)]
-    for number in range(pick((1, 2, 3))):
-        made = pick(STAGES)(pick, f"T{number}", known)
-        if made is None or points(made) > max_points:
-            continue
-        known.append(made)
+    for number in range(pick((1, 2, 3, 2, 3))):
+        made = next(_stages(pick, f"T{number}", known, max_points), None)
+        known += [made] if made else []
     if known[-1].stage is None:
         a = known[0]
         known.append(te.compute("T", a.shape, lambda *i: a[i] + 1))
     return known[-1]
+
+
+def _stages(pick: Pick, name: str, known: list[te.Tensor], max_points: int) -> Iterator[te.Tensor]:
+    for _ in range(5):
+        made = pick(STAGES)(pick, name, known)
+        if made is not None and points(made) <= max_points:
+            yield made
 
 
 def points(t: te.Tensor) -> int:
@@ -61,11 +63,13 @@ def schedule(pick: Pick, output: te.Tensor, *, steps: int = 10) -> Schedule:
     """Return a schedule of at most `steps` random steps; those that are illegal are left out."""
     made = Schedule(output)
     for _ in range(steps):
-        try:
-            longer = step(pick, made)
-        except ScheduleError:
-            continue
-        made = longer if rounds(longer.loops) <= 4 * MAX_POINTS else made
+        for _ in range(4):
+            try:
+                longer = step(pick, made)
+            except ScheduleError:
+                continue
+            made = longer if rounds(longer.loops) <= 4 * MAX_POINTS else made
+            break
     return made
 
 
@@ -90,7 +94,7 @@ def tiled(pick: Pick, output: te.Tensor) -> Schedule:
     reducing = [t for t in stages if t.stage and t.stage.reduce_axes]
     main = pick(reducing or stages)
     for t in stages:
-        if t is not main and pick((True, False)):
+        if t is not main and pick((True, False, False)):
             attempt("inline", t.name)
     kept, reduced = _tile(pick, made, main.name, attempt)
     levels = [list[str](), list[str](), list[str]()]
@@ -104,7 +108,7 @@ def tiled(pick: Pick, output: te.Tensor) -> Schedule:
         attempt("parallel", loop)
     vector = pick(inner) if inner and pick((True, True, False)) else None
     for loop in (*inner, *reduced[-1:]):
-        if pick((True, False)):
+        if loop == vector or pick((True, False)):
             attempt("vectorize" if loop == vector else "unroll", loop)
     for buffer in made.loops.buffers:
         if pick((False, True)):
@@ -113,7 +117,7 @@ def tiled(pick: Pick, output: te.Tensor) -> Schedule:
     if place:
         for t in stages:
             if t is not main and pick((True, False)):
-                attempt(pick(("fuse_at", "compute_at")), t.name, place)
+                attempt("fuse_at", t.name, place) or attempt("compute_at", t.name, place)
         if pick((True, False)):
             attempt("cache_write", main.name, place)
     return made
@@ -143,38 +147,6 @@ def _tile(
 def rounds(nest: Nest) -> int:
     """Return how many stores a nest makes: guards and copies can make that much more work."""
     return sum(math.prod(int(loop.extent) for loop in outer) for outer, _ in walk(nest.body))
-
-
-def step(pick: Pick, s: Schedule) -> Schedule:
-    """Apply one random step; raise ScheduleError if it is illegal."""
-    names = [loop.name for loop in loops(s.loops.body)]
-    stages = [t.name for t in s.output.stages]
-    tensors = [b.name for b in s.loops.buffers]
-    if not names:
-        return s.pack(pick(tensors))
-    kind, loop = pick(STEPS), pick(names)
-    match kind:
-        case "split":
-            extent = int(s.extent(loop))
-            inner = [pick((2, 3, 4, 5, 8, 16, 1)) for _ in range(pick((1, 2)))]
-            return s.split(loop, (max(1, -(-extent // math.prod(inner))), *inner))
-        case "reorder":
-            chosen = dict.fromkeys(pick(names) for _ in range(pick((2, 3, 4))))
-            return s.reorder(*chosen)
-        case "fuse":
-            return s.fuse(loop, pick(names))
-        case "pad":
-            return s.pad(loop, pick((2, 4, 8, 3)))
-        case "cache_read":
-            return s.cache_read(pick(tensors), loop)
-        case "cache_write" | "compute_at" | "fuse_at":
-            return getattr(s, kind)(pick(stages), loop)
-        case "pack":
-            return s.pack(pick(tensors))
-        case "inline":
-            return s.inline(pick(stages))
-        case _:
-            return getattr(s, kind)(loop)
 
 
 def inputs(output: te.Tensor, seed: int = 0) -> dict[str, np.ndarray[Any, Any]]:

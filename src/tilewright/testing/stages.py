@@ -225,5 +225,5 @@ def merge(pick: Pick, name: str, known: Known) -> te.Tensor | None:
 
 STAGES: tuple[Callable[[Any, str, Known], te.Tensor | None], ...] = (
     elementwise, pad, stencil, transpose, reduction, convolution, matmul, product_with_itself,
-    merge, function, masked,
+    merge, function, masked, elementwise, convolution, matmul, elementwise,
 )  # fmt: skip

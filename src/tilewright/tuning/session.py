@@ -71,12 +71,12 @@ class Session:
 
         The first of all is what would run untuned, so that the result is never slower than that.
         """
-        rows = self.searcher.ask(count)
-        self.exhausted = len(rows) < count
-        if self.trials == 0 and len(rows):
-            first = promising(self.task.space)[None]
-            rest = rows[(rows != first).any(axis=1)]
-            rows = np.concatenate([first, rest])[:count]
+        first = promising(self.task.space)[None] if self.trials == 0 else None
+        wanted = count if first is None else count - 1
+        rows = self.searcher.ask(wanted)
+        self.exhausted = len(rows) < wanted
+        if first is not None:
+            rows = np.concatenate([first, rows[(rows != first).any(axis=1)]])
         return rows
 
     def run(self, rows: Population, measurer: Measurer) -> Generator[Outcome]:
