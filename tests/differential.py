@@ -62,7 +62,9 @@ def check_compiled(schedule: Schedule, seed: int = 0, target: Target | None = No
         arena = GuardedArena()
         result = _guarded(arena, np.empty(output.shape, output.dtype), end)
         arrays = {b.name: _guarded(arena, given[b.name], end) for b in kernel.inputs}
-        guard_scratch(kernel, arrays, lambda array, arena=arena, end=end: _guarded(arena, array, end))
+        guard_scratch(
+            kernel, arrays, lambda array, arena=arena, end=end: _guarded(arena, array, end)
+        )
         for threads in (1, 2):
             poison(result)
             kernel(*arrays.values(), out=result, threads=threads)

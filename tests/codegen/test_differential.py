@@ -16,7 +16,9 @@ EACH = 60
 
 def run(mode: str, first: int, *target: str) -> None:
     command = [sys.executable, "-m", "tests.differential", mode, str(first), str(first + EACH)]
-    done = subprocess.run([*command, *target], cwd=ROOT, capture_output=True, text=True, timeout=300)
+    done = subprocess.run(
+        [*command, *target], cwd=ROOT, capture_output=True, text=True, timeout=300
+    )
     assert done.returncode == 0, f"{done.returncode}\n{done.stdout[-4000:]}\n{done.stderr[-2000:]}"
 
 

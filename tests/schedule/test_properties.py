@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 
 from hypothesis import HealthCheck, given, settings
-
 from tests.differential import check_interpreted
 from tests.strategies import expressions, schedules
+
 from tilewright import Schedule, Tensor
 
 slow = settings(

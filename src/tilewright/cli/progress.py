@@ -6,8 +6,6 @@ import time
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from tilewright.cli.tune import describe
-
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -66,3 +64,14 @@ class Progress:
         traceback: TracebackType | None,
     ) -> None:
         self._bars.stop()
+
+
+def describe(event: Event, peak: float) -> str:
+    """Say where tuning is: the task, its best so far and share of peak, failures by class."""
+    session = event.session
+    share = session.gflops * 1e9 / peak if peak else 0.0
+    failed = ", ".join(f"{n} {kind}" for kind, n in session.failures.items())
+    best = (
+        f"{session.gflops:.1f} GFLOP/s ({share:.0%} of peak)" if session.gflops else "no result yet"
+    )
+    return f"{session.task.name}: {best}" + (f"; failed: {failed}" if failed else "")

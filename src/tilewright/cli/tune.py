@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
-
-if TYPE_CHECKING:
-    from tilewright.tuning.events import Event
 
 
 def tune(
@@ -58,14 +55,3 @@ def tune(
     if stopped:
         out.print(f"stopped; everything measured is in {db}. Run the same command to go on.")
         raise typer.Exit(130)
-
-
-def describe(event: Event, peak: float) -> str:
-    """Say where tuning is: the task, its best so far and share of peak, failures by class."""
-    session = event.session
-    share = session.gflops * 1e9 / peak if peak else 0.0
-    failed = ", ".join(f"{n} {kind}" for kind, n in session.failures.items())
-    best = (
-        f"{session.gflops:.1f} GFLOP/s ({share:.0%} of peak)" if session.gflops else "no result yet"
-    )
-    return f"{session.task.name}: {best}" + (f"; failed: {failed}" if failed else "")

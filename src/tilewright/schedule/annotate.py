@@ -7,10 +7,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tilewright.expr.affine import text
-from tilewright.loops.nodes import Kind, Loop, Nest, Node, rewrite, walk
+from tilewright.loops.nodes import Kind, Loop, Nest, Node, product, rewrite, walk
 from tilewright.schedule import find
 
 MAX_UNROLL = 1024  # rounds written out one by one; beyond it compilers and code both slow down
+
+MAX_WRITTEN = 1 << 13  # copies of one block, over all unrolled loops round it
 
 
 def _mark(nest: Nest, name: str, kind: Kind) -> Nest:
@@ -105,4 +107,12 @@ class Unroll:
             find.refuse(nest, asked, "it is fused: its indices are not affine; split it first.")
         if np.any(loop.extent > MAX_UNROLL):
             find.refuse(nest, asked, f"{text(loop.extent)} rounds are too many; split it first.")
+        for outer, block in walk(nest.body):
+            written = product(tuple(o.extent for o in outer if o.kind == "unroll"))
+            if any(o is loop for o in outer) and np.any(written * loop.extent > MAX_WRITTEN):
+                find.refuse(
+                    nest,
+                    asked,
+                    f"{text(written * loop.extent)} copies of {block.stage} are too many.",
+                )
         return _mark(nest, self.loop, "unroll")

@@ -40,6 +40,7 @@ class CacheRead:
         inside = {id(block) for _, block, _ in find.readers(replace(nest, body=(at,)), self.tensor)}
         if not inside:
             find.refuse(nest, asked, f"{self.loop!r} does not read {self.tensor!r}.")
+        find.no_vector(nest, self.loop, asked)
         if any(block.buffer == self.tensor for block in find.blocks((at,))):
             find.refuse(nest, asked, f"{self.loop!r} also computes {self.tensor!r}.")
         axes = [f"{name}:{d}" for d in range(len(source.shape))]

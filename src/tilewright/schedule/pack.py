@@ -18,8 +18,9 @@ class Pack:
     """Copy `tensor` into a buffer `tensor.packed` whose dimensions are the loops that index it.
 
     The loops keep their order, so the kernel reads the copy from front to back. A constant is
-    packed at compile time; any other tensor by loops in front of the nest. Where several loops share a
-    dimension (y + ky), elements are copied more than once: for a convolution that is im2col.
+    packed at compile time; any other tensor by loops in front of the nest. Where several loops
+    share a dimension (y + ky), elements are copied more than once: for a convolution that is
+    im2col.
 
     >>> from tilewright import Schedule, compute, tensor
     >>> a = tensor("A", (4, 8))
