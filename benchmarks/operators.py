@@ -85,6 +85,7 @@ def _measure(args: argparse.Namespace) -> dict[str, Any]:
     with Records(args.db) as records:
         for name in args.only:
             work = WORK[name]
+            _forget_compiled()
             subjects = [own(work, args.threads, records)]
             for peer in peers:
                 make = peer.matmul if isinstance(work, Matmul) else peer.convolution
@@ -101,6 +102,14 @@ def _measure(args: argparse.Namespace) -> dict[str, Any]:
                 "seconds": {n: (t.median, t.minimum) for n, t in timings.items()},
             }
     return {"rows": rows, "versions": [peer.versions() for peer in peers]}
+
+
+def _forget_compiled() -> None:
+    """Let torch.compile start afresh: it gives up on a function after eight shapes."""
+    if "torch" in sys.modules:
+        import torch
+
+        torch.compiler.reset()
 
 
 def _check(subject: Subject, work: Convolution | Matmul) -> None:
