@@ -24,7 +24,7 @@ _UNARY = {
     "sqrt": np.sqrt,
     "tanh": np.tanh,
     "floor": np.floor,
-    "sigmoid": lambda x: 1 / (1 + np.exp(-x)),
+    "sigmoid": lambda x: 0.5 + 0.5 * np.tanh(0.5 * x),
     "erf": np.vectorize(math.erf, otypes=[np.float64]),
 }
 _BINARY = {

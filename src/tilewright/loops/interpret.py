@@ -16,13 +16,13 @@ NEUTRAL = {"sum": 0.0, "prod": 1.0, "max": -math.inf, "min": math.inf}
 _UNARY = {
     "neg": lambda x: -x,
     "abs": abs,
-    "exp": math.exp,
+    "exp": lambda x: math.exp(x) if x < 709 else math.inf,
     "log": math.log,
     "sqrt": math.sqrt,
     "tanh": math.tanh,
     "floor": math.floor,
     "erf": math.erf,
-    "sigmoid": lambda x: 1 / (1 + math.exp(-x)),
+    "sigmoid": lambda x: 0.5 + 0.5 * math.tanh(0.5 * x),
 }
 _BINARY = {
     "add": lambda a, b: a + b,

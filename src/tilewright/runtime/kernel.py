@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -37,6 +39,7 @@ class Kernel:
             for b in artifact.parameters
             if b.scope == "workspace"
         }
+        self._alone = Lock()  # held by a call while it uses the scratch memory
         self._packed: dict[str, tuple[Any, np.ndarray[Any, Any]]] = {}
 
     @property
@@ -80,24 +83,33 @@ class Kernel:
                 f"given {len(arrays)}."
             )
         given = {b.name: check(b, a) for b, a in zip(self.inputs, arrays, strict=True)}
-        result = self._result(out)
-        addresses: list[int] = []
-        for buffer in self._artifact.parameters:
-            addresses.append(self._place(buffer, given, result).ctypes.data)
-        held = (given, dict(self._packed))
-        return Bound(
-            self._loaded, pointers(addresses), checked(threads, self.threads), result, held
-        )
+        result = self._result(out, given)
+        placed = [self._place(buffer, given, result) for buffer in self._artifact.parameters]
+        table = pointers([array.ctypes.data for array in placed])
+        alone = self._alone if self._scratch else nullcontext()
+        return Bound(self._loaded, table, checked(threads, self.threads), result, placed, alone)
 
-    def _result(self, out: np.ndarray[Any, Any] | None) -> np.ndarray[Any, Any]:
+    def _result(
+        self, out: np.ndarray[Any, Any] | None, given: dict[str, np.ndarray[Any, Any]]
+    ) -> np.ndarray[Any, Any]:
         buffer = self.output
         shape = tuple(int(n) for n in buffer.shape)
         if out is None:
             return empty(shape, buffer.dtype)
-        if out.shape != shape or out.dtype != buffer.dtype or not out.flags.c_contiguous:
+        if not isinstance(out, np.ndarray):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise ArgumentError(
-                f"out must be a contiguous {describe(buffer)}, given {out.dtype} {out.shape}."
+                f"out must be a NumPy array, {describe(buffer)}, given {type(out).__name__}."
             )
+        fits = out.shape == shape and out.dtype == buffer.dtype
+        if not fits or not out.flags.carray:
+            readable = "" if out.flags.writeable else "read-only "
+            raise ArgumentError(
+                f"out must be a contiguous, aligned, writeable {describe(buffer)}, "
+                f"given {readable}{out.dtype} {out.shape} with strides {out.strides}."
+            )
+        for name, array in given.items():
+            if np.may_share_memory(out, array):
+                raise ArgumentError(f"out shares memory with {name}; give another array.")
         return out
 
     def _place(
@@ -121,13 +133,21 @@ class Bound:
     """A kernel with its arrays: each call runs it again and returns the same result array."""
 
     def __init__(
-        self, loaded: Loaded, table: Any, threads: int, result: np.ndarray[Any, Any], held: Any
+        self,
+        loaded: Loaded,
+        table: Any,
+        threads: int,
+        result: np.ndarray[Any, Any],
+        held: Any,
+        alone: AbstractContextManager[Any],
     ) -> None:
+        self._alone = alone
         self._run, self._table, self._threads = loaded.run, table, threads
         self._result, self._held = result, (held, loaded)
 
     def __call__(self) -> np.ndarray[Any, Any]:
-        self._run(self._table, self._threads)
+        with self._alone:
+            self._run(self._table, self._threads)
         return self._result
 
 

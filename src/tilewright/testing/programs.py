@@ -117,7 +117,7 @@ def tiled(pick: Pick, output: te.Tensor) -> Schedule:
     if place:
         for t in stages:
             if t is not main and pick((True, False)):
-                attempt("fuse_at", t.name, place) or attempt("compute_at", t.name, place)
+                _ = attempt("fuse_at", t.name, place) or attempt("compute_at", t.name, place)
         if pick((True, False)):
             attempt("cache_write", main.name, place)
     return made

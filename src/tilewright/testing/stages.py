@@ -18,11 +18,17 @@ if TYPE_CHECKING:
 Known: TypeAlias = Sequence[te.Tensor]
 
 
+def exact(known: Known) -> bool:
+    """Whether all values so far are exact in binary: rounding then turns no comparison."""
+    return not any("_" in t.name for t in known)
+
+
 def elementwise(pick: Pick, name: str, known: Known) -> te.Tensor | None:
     t = known[-1]
     other = pick([x for x in known if x.shape == t.shape])
     vector = te.tensor(f"{name}v", t.shape[-1:], t.dtype, constant=pick((False, True)))
     form = pick(("add", "mul", "relu", "vector", "index", "divide", "min", "branch", "cast"))
+    form = form if exact(known) else "add"
 
     def value(*i: te.Axis) -> Scalar:
         match form:
@@ -54,6 +60,7 @@ def function(pick: Pick, name: str, known: Known) -> te.Tensor | None:
     if not t.dtype.startswith("float"):
         return None
     op = pick(("tanh", "sigmoid", "abs", "exp", "sqrt", "log", "floor"))
+    op = op if exact(known) else "abs"
 
     def value(*i: te.Axis) -> Scalar:
         match op:
@@ -66,13 +73,13 @@ def function(pick: Pick, name: str, known: Known) -> te.Tensor | None:
             case _:
                 return te.unary(op, t[i])
 
-    return te.compute(name, t.shape, value)
+    return te.compute(f"{name}_{op}", t.shape, value)
 
 
 def masked(pick: Pick, name: str, known: Known) -> te.Tensor | None:
     """Choose by a stored mask, or by a condition that mixes indices and data."""
     t = known[-1]
-    if not t.shape:
+    if not t.shape or not exact(known):
         return None
     if pick((True, False)):
         mask = te.compute(f"{name}m", t.shape, lambda *i: t[i] < 1)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 KINDS = (
     "split", "reorder", "vectorize", "cache_write", "compute_at", "fuse_at", "inline", "parallel",
     "unroll", "fuse", "pack", "cache_read", "pad", "split", "split", "reorder", "vectorize",
-    "compute_at",
+    "compute_at", "prefetch",
 )  # fmt: skip
 FACTORS = (2, 3, 4, 5, 8, 16, 1)
 
@@ -43,6 +43,8 @@ def step(pick: Pick, s: Schedule) -> Schedule:
             return s.pack(pick(_read(block) or [block.buffer]))
         case "cache_read":
             return s.cache_read(pick(_read(block) or [block.buffer]), pick(around))
+        case "prefetch":
+            return s.prefetch(pick(_read(block) or [block.buffer]), pick((64, 4096)))
         case "compute_at":
             return s.compute_at(pick(_read(block) or [block.stage]), pick(around))
         case "fuse_at":

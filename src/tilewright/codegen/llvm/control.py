@@ -5,6 +5,7 @@ from __future__ import annotations
 from tilewright import dtypes
 from tilewright.codegen.llvm.builder import Dynamic, Value
 from tilewright.codegen.llvm.memory import Vector
+from tilewright.codegen.llvm.promote import element
 from tilewright.codegen.llvm.regions import (
     PEEL,
     Conditions,
@@ -150,7 +151,7 @@ class Control(Values):
                 start, stop = good[0][0], good[-1][1]
         if stop <= start:
             return
-        lanes = self.lanes[self._element(loop)]
+        lanes = self.lanes[element(loop, self.buffers)]
         outer = self.vector
         for base in range(start, stop, lanes):
             active = min(lanes, stop - base)
@@ -168,11 +169,6 @@ class Control(Values):
         known = self.decide(condition)
         del self.env[variable]
         return known is True
-
-    def _element(self, loop: Loop) -> str:
-        from tilewright.loops.nodes import walk
-
-        return next(self.buffers[block.buffer].dtype for _, block in walk(loop.body))
 
     # loops at run time -------------------------------------------------------------------------
 
@@ -269,8 +265,12 @@ class Control(Values):
         for slot, value in carried.items():
             new, result = inside[slot], self.registers.get(slot)
             if result is None or result.type != new.type:
-                # Left over from a tile of another shape, and written anew inside.
+                # Left over from a tile of another shape, and written anew before it is read.
                 stale.add(slot)
+                phis.append(
+                    f"  {new.name} = phi {new.type} [ {value.name}, %{origin} ], "
+                    f"[ poison, %{last} ]"
+                )
                 continue
             phis.append(
                 f"  {new.name} = phi {new.type} [ {value.name}, %{origin} ], "

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+from tilewright.dtypes import nbytes
 from tilewright.expr.affine import Affine
 from tilewright.expr.scalar import Within, loads
 from tilewright.loops.nodes import Block, Buffer, Loop, Nest, offset, walk
@@ -21,12 +24,17 @@ def promote(nest: Nest) -> set[str]:
         for name, index in _accesses(block):
             if name not in candidates:
                 continue
-            pattern = _pattern(outer, block, nest.by_name[name], index)
+            pattern = _pattern(outer, block, nest.by_name[name], index, nest.by_name)
             if pattern is None:
                 candidates.discard(name)
             else:
                 patterns.setdefault(name, set()).add(pattern)
     return {name for name in candidates if len(patterns.get(name, ())) == 1}
+
+
+def element(loop: Loop, buffers: Mapping[str, Buffer]) -> str:
+    """Return the type that a vector loop counts lanes in: that of its first store."""
+    return next(buffers[block.buffer].dtype for _, block in walk(loop.body))
 
 
 def _elements(buffer: Buffer) -> int:
@@ -41,11 +49,16 @@ def _accesses(block: Block) -> list[tuple[str, tuple[Affine, ...]]]:
 
 
 def _pattern(
-    outer: tuple[Loop, ...], block: Block, buffer: Buffer, index: tuple[Affine, ...]
+    outer: tuple[Loop, ...],
+    block: Block,
+    buffer: Buffer,
+    index: tuple[Affine, ...],
+    buffers: Mapping[str, Buffer],
 ) -> tuple[int, ...] | None:
     """Return how a vector loop goes over an access, or None if it needs memory.
 
-    That is its extent and step, and what cuts it: accesses that differ there differ in registers.
+    That is its extent, step and element, and what cuts it: accesses that differ there differ in
+    registers.
     """
     flat = offset(buffer.shape, index)
     kinds = {loop.name: loop for loop in outer}
@@ -58,7 +71,8 @@ def _pattern(
             if step != 1 or any(name in c.index.variables for c in block.when):
                 return None
             cuts = sorted(_shape(c, name) for c in block.guards if name in c.index.variables)
-            pattern = (int(loop.extent), int(step), *(n for cut in cuts for n in cut))
+            size = nbytes(element(loop, buffers))
+            pattern = (int(loop.extent), int(step), size, *(n for cut in cuts for n in cut))
     return pattern
 
 
