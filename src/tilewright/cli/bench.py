@@ -63,17 +63,23 @@ def bench(
         _profile(out, network, module.profile(*given.values(), threads=threads))
 
 
+_SETTLE = 0.1  # seconds before a side is timed: threads of the other one still spin for a while
+_SAMPLES = 5  # timed runs of a side and round
+
+
 def in_turn(sides: dict[str, Callable[[], Any]], rounds: int) -> dict[str, list[float]]:
-    """Time the sides in turn, `rounds` times each after a warm-up; seconds."""
+    """Time the sides in turn, some runs each in every one of `rounds`, settled first; seconds."""
     import time
 
     times: dict[str, list[float]] = {name: [] for name in sides}
-    for i in range(rounds + 3):
+    for _ in range(rounds):
         for name, run in sides.items():
-            run()  # brings its own data back into the cache, as in a loop of inferences
-            begin = time.perf_counter_ns()
-            run()
-            if i >= 3:
+            settled = time.monotonic() + _SETTLE
+            while time.monotonic() < settled:
+                run()
+            for _ in range(_SAMPLES):
+                begin = time.perf_counter_ns()
+                run()
                 times[name].append((time.perf_counter_ns() - begin) * 1e-9)
     return times
 
