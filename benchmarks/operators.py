@@ -20,7 +20,7 @@ import numpy as np
 
 from benchmarks.machine import facts, pin
 from benchmarks.peers import available
-from benchmarks.peers.work import Convolution, Matmul, Subject
+from benchmarks.peers.work import Convolution, Matmul, Subject, error
 from benchmarks.timing import interleave
 from benchmarks.workloads import WORK, task_of
 from tilewright.measure.peak import peak
@@ -113,11 +113,9 @@ def _forget_compiled() -> None:
 
 
 def _check(subject: Subject, work: Convolution | Matmul) -> None:
-    subject()
-    got = np.asarray(subject.result()).reshape(work.answer.shape)
-    error = float(np.max(np.abs(got - work.answer)) / np.max(np.abs(work.answer)))
-    if not error < 1e-4:
-        raise SystemExit(f"{subject.name} computes {work.name} wrongly: off by {error:.2g}")
+    off = error(subject, work.answer)
+    if not off < 1e-4:
+        raise SystemExit(f"{subject.name} computes {work.name} wrongly: off by {off:.2g}")
 
 
 def _print(measured: dict[str, Any], threads: int) -> None:

@@ -41,7 +41,7 @@ def compile(
         if operator is None:
             continue
         if operator not in artifacts:
-            task = Task(operator, target, threads=threads or target.cores, cold=True)
+            task = Task(operator, target, threads=count, cold=True)
             artifacts[operator] = _compile(task, records, len(artifacts))
         made = artifacts[operator]
         given = arguments(node, operator)

@@ -12,7 +12,7 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from tilewright.loops.interpret import packed
 from tilewright.measure.build import Built
 from tilewright.measure.guard import GuardedArena, poison
 from tilewright.records.trial import Failed, Measured
-from tilewright.runtime.load import Loader, pointers
+from tilewright.runtime.load import Loaded, Loader, pointers
 from tilewright.runtime.memory import aligned
 
 COLD_BYTES = 24 << 20  # what copies of the constants take together, to outgrow the caches
@@ -31,6 +31,7 @@ MAX_COPIES = 64
 SLOW = 3.0  # a candidate this many times slower than the best is timed only once
 
 Array = np.ndarray[Any, Any]
+Table: TypeAlias = "ctypes.Array[ctypes.c_void_p]"
 
 
 @dataclass(frozen=True)
@@ -74,57 +75,50 @@ class Runner:
                     f"the result differs from the reference by {error:.3g}; "
                     f"allowed are {problem.tolerance:.3g}.",
                 )
-            if built.cold:
-                return Measured(self._time_cold(loaded, table, built, places), error)
-            return Measured(self._time(loaded, table, built), error)
+            tables = _copies(table, built, places) if built.cold else [table]
+            return Measured(self._time(loaded, tables, built), error)
         finally:
             loaded.close()
 
-    def _time(self, loaded: Any, table: ctypes.Array[Any], built: Built) -> tuple[float, ...]:
-        once = _clock(loaded, table, built.threads, 1)
-        if built.best is not None and once > SLOW * built.best:
-            return (once,)
-        count = max(1, math.ceil(self.clock.sample / once))
-        return tuple(_clock(loaded, table, built.threads, count) for _ in range(self.clock.repeats))
-
-    def _time_cold(
-        self, loaded: Any, table: ctypes.Array[Any], built: Built, places: dict[str, Array]
-    ) -> tuple[float, ...]:
-        """Time runs that each read another copy of the constants, so that none is still cached."""
-        parameters = built.artifact.parameters
-        constants = [i for i, b in enumerate(parameters) if b.scope == "constant"]
-        nbytes = sum(places[parameters[i].name].nbytes for i in constants)
-        if nbytes < MIN_COLD:
-            return self._time(loaded, table, built)
-        tables, held = [table], list[Array]()
-        for _ in range(min(MAX_COPIES, math.ceil(COLD_BYTES / nbytes)) - 1):
-            other = pointers(list(table))
-            for i in constants:
-                held.append(aligned(places[parameters[i].name].copy()))
-                other[i] = held[-1].ctypes.data
-            tables.append(other)
+    def _time(self, loaded: Loaded, tables: list[Table], built: Built) -> tuple[float, ...]:
+        """Time runs that take the tables in turn; a slow candidate is timed once."""
         turn = itertools.cycle(tables)
-        once = _clock_each(loaded, [next(turn)], built.threads)
+
+        def seconds(count: int) -> float:
+            begin = time.perf_counter_ns()
+            if len(tables) == 1:
+                loaded.repeat(tables[0], built.threads, count)
+            else:
+                for table in itertools.islice(turn, count):
+                    loaded.run(table, built.threads)
+            return max(1, time.perf_counter_ns() - begin) / count * 1e-9
+
+        once = seconds(1)
         if built.best is not None and once > SLOW * built.best:
             return (once,)
         count = max(1, math.ceil(self.clock.sample / once))
-        return tuple(
-            _clock_each(loaded, [next(turn) for _ in range(count)], built.threads)
-            for _ in range(self.clock.repeats)
-        )
+        return tuple(seconds(count) for _ in range(self.clock.repeats))
 
 
-def _clock_each(loaded: Any, tables: list[ctypes.Array[Any]], threads: int) -> float:
-    begin = time.perf_counter_ns()
-    for table in tables:
-        loaded.run(table, threads)
-    return max(1, time.perf_counter_ns() - begin) / len(tables) * 1e-9
+def _copies(table: Table, built: Built, places: dict[str, Array]) -> list[Table]:
+    """Return tables that each hold another copy of the constants, so that none is still cached.
 
-
-def _clock(loaded: Any, table: ctypes.Array[Any], threads: int, count: int) -> float:
-    begin = time.perf_counter_ns()
-    loaded.repeat(table, threads, count)
-    return max(1, time.perf_counter_ns() - begin) / count * 1e-9
+    What the copies are is added to `places`, which keeps them alive.
+    """
+    parameters = built.artifact.parameters
+    constants = [i for i, b in enumerate(parameters) if b.scope == "constant"]
+    nbytes = sum(places[parameters[i].name].nbytes for i in constants)
+    tables = [table]
+    if nbytes < MIN_COLD:
+        return tables
+    for copy in range(1, min(MAX_COPIES, math.ceil(COLD_BYTES / nbytes))):
+        other = pointers(list(table))
+        for i in constants:
+            name = parameters[i].name
+            places[f"{name}#{copy}"] = aligned(places[name].copy())
+            other[i] = places[f"{name}#{copy}"].ctypes.data
+        tables.append(other)
+    return tables
 
 
 @dataclass

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from tilewright.dtypes import nbytes
 from tilewright.expr.affine import Affine
 from tilewright.expr.scalar import Within, loads
-from tilewright.loops.nodes import Block, Buffer, Loop, Nest, offset, walk
+from tilewright.loops.nodes import Block, Buffer, Loop, Nest, offset, product, walk
 
 MAX_ELEMENTS = 4096
 
@@ -17,7 +17,7 @@ def promote(nest: Nest) -> set[str]:
     candidates = {
         b.name
         for b in nest.buffers
-        if b.scope in ("local", "register") and _elements(b) <= MAX_ELEMENTS
+        if b.scope in ("local", "register") and int(product(b.shape)) <= MAX_ELEMENTS
     }
     patterns: dict[str, set[tuple[int, ...]]] = {}
     for outer, block in walk(nest.body):
@@ -35,13 +35,6 @@ def promote(nest: Nest) -> set[str]:
 def element(loop: Loop, buffers: Mapping[str, Buffer]) -> str:
     """Return the type that a vector loop counts lanes in: that of its first store."""
     return next(buffers[block.buffer].dtype for _, block in walk(loop.body))
-
-
-def _elements(buffer: Buffer) -> int:
-    total = 1
-    for extent in buffer.shape:
-        total *= int(extent)
-    return total
 
 
 def _accesses(block: Block) -> list[tuple[str, tuple[Affine, ...]]]:
