@@ -24,8 +24,9 @@ class Knob:
     """A named choice. Values of size knobs are integers, and come as arrays in a population."""
 
     name: str
-    kind: Literal["split", "size", "choice", "order", "flag"]
+    kind: Literal["split", "size", "choice", "order", "flag", "branch"]
     options: tuple[Value, ...]
+    when: tuple[tuple[str, Value], ...] = ()  # the ways that branches must have taken for it
 
     def __post_init__(self) -> None:
         if not self.options:
@@ -35,7 +36,8 @@ class Knob:
 
     def __str__(self) -> str:
         shown = " ".join(map(str, self.options[:6])) + (" …" if len(self.options) > 6 else "")
-        return f"{self.name}: {self.kind} of {len(self.options)}: {shown}"
+        only = "".join(f" if {name} is {value}" for name, value in self.when[-1:])
+        return f"{self.name}: {self.kind} of {len(self.options)}{only}: {shown}"
 
     @property
     def structural(self) -> bool:
@@ -46,7 +48,7 @@ class Knob:
 class Knobs(ABC):
     """Declare and read choices; each call gives the knob's value in the candidate at hand.
 
-    Which knobs a program asks for may not depend on a knob's value. Size knobs (`split`, `size`)
+    Which knobs a program asks for may depend on a `branch`, and on no other knob's value. Size knobs (`split`, `size`)
     are integers, or int64 arrays with one entry a candidate when a population is made at once:
     compute with them, do not branch on them. The others are structural: branch freely.
     """
@@ -84,6 +86,24 @@ class Knobs(ABC):
         """Choose yes or no."""
         return self._take(name, "flag", (False, True))
 
+    def branch(self, name: str, options: Sequence[str]) -> tuple[str, Knobs]:
+        """Choose one of some ways, and get the knobs to ask on this way only.
+
+        What is asked of these exists only for candidates that took the way; it is called
+        `way.name`, so ways need not know each other's names.
+
+        >>> from tilewright.space.space import Space
+        >>> def program(knob):
+        ...     way, knob = knob.branch("way", ("short", "long"))
+        ...     return knob.size("steps", (1, 2, 3)) if way == "long" else 0
+        >>> print(Space.declare(program))
+        4 configurations before requirements
+          way: branch of 2: short long
+          long.steps: size of 3 if way is long: 1 2 3
+        """
+        value = self._take(name, "branch", tuple(options))
+        return value, Branch(self, name, value)
+
     @abstractmethod
     def require(self, condition: Any) -> None:
         """Leave candidates out of the space for which `condition` (bool or bool array) is false.
@@ -93,7 +113,35 @@ class Knobs(ABC):
         """
 
     @abstractmethod
-    def _take(self, name: str, kind: Any, options: tuple[Value, ...]) -> Any: ...
+    def _take(
+        self,
+        name: str,
+        kind: Any,
+        options: tuple[Value, ...],
+        when: tuple[tuple[str, Value], ...] = (),
+    ) -> Any: ...
+
+
+class Branch(Knobs):
+    """The knobs of one way of a branch."""
+
+    def __init__(self, outer: Knobs, name: str, way: str) -> None:
+        self._outer, self._name, self._way = outer, name, way
+
+    def require(self, condition: Any) -> None:
+        self._outer.require(condition)
+
+    def _take(
+        self,
+        name: str,
+        kind: Any,
+        options: tuple[Value, ...],
+        when: tuple[tuple[str, Value], ...] = (),
+    ) -> Any:
+        inner = tuple((f"{self._way}.{n}", value) for n, value in when)
+        return self._outer._take(
+            f"{self._way}.{name}", kind, options, ((self._name, self._way), *inner)
+        )
 
 
 @lru_cache(maxsize=256)

@@ -22,12 +22,12 @@ _BATCH = 1 << 14
 def sample(space: Space[Any], rng: np.random.Generator, n: int) -> Population:
     """Draw up to `n` different valid rows, uniformly among the valid ones."""
     if space.size <= _LISTED:
-        rows = _rows(space, rng.permutation(space.size))
+        rows = space.rows(rng.permutation(space.size))
         return rows[space.valid(rows)][:n]
     found: dict[bytes, None] = {}
     drawn, batch = 0, max(64, 2 * n)
     while len(found) < n and drawn < _DRAWN + n:
-        rows = rng.integers(0, space.sizes, (batch, len(space.sizes)), np.int32)
+        rows = space.canonical(rng.integers(0, space.sizes, (batch, len(space.sizes)), np.int32))
         found.update(dict.fromkeys(space.keys(rows[space.valid(rows)])))
         drawn, batch = drawn + batch, min(2 * batch, max(_BATCH, n))
     keys = b"".join(list(found)[:n])
@@ -36,16 +36,20 @@ def sample(space: Space[Any], rng: np.random.Generator, n: int) -> Population:
 
 def neighbours(space: Space[Any], rng: np.random.Generator, pop: Population) -> Population:
     """Give one knob of every row another of its options, knob and option drawn uniformly."""
-    free = np.flatnonzero(space.sizes > 1)
-    if not len(free):
+    if not np.any(space.sizes > 1):
         return pop.copy()
 
     def change(old: Population) -> Population:
-        new = old.copy()
-        rows = np.arange(len(old))
-        knobs = free[rng.integers(0, len(free), len(old))]
-        sizes = space.sizes[knobs]
-        new[rows, knobs] = (old[rows, knobs] + rng.integers(1, sizes)) % sizes
+        new, rows = old.copy(), np.arange(len(old))
+        asked = space.asked(old) & (space.sizes > 1)
+        count = asked.sum(axis=1)
+        nth = rng.integers(0, np.maximum(count, 1))
+        knobs = np.argmax(np.cumsum(asked, axis=1) > nth[:, None], axis=1)
+        sizes = np.maximum(space.sizes[knobs], 2)
+        new[rows, knobs] = (old[rows, knobs] + rng.integers(1, sizes)) % space.sizes[knobs]
+        if space.branched:  # a way just taken starts anywhere
+            drawn = rng.integers(0, space.sizes, old.shape, np.int32)
+            new = space.canonical(np.where(space.asked(old), new, drawn))
         return new
 
     return _attempt(space, pop, lambda rows: change(pop[rows]))
@@ -57,7 +61,9 @@ def crossover(
     """Take every knob from either parent with the same chance."""
 
     def mix(rows: NDArray[np.intp]) -> Population:
-        return np.where(rng.random((len(rows), a.shape[1])) < 0.5, a[rows], b[rows])
+        mixed = np.where(rng.random((len(rows), a.shape[1])) < 0.5, a[rows], b[rows])
+        same = space.asked(mixed) == space.asked(a[rows])
+        return np.where(same.all(axis=1)[:, None], space.canonical(mixed), a[rows])
 
     return _attempt(space, a, mix)
 
@@ -66,7 +72,7 @@ def first(space: Space[Any]) -> NDArray[np.int32]:
     """Return the valid row with the lowest number, or if none comes early, one that is drawn."""
     at, count = 0, 1
     while at < min(space.size, _BATCH):
-        rows = _rows(space, range(at, min(at + count, space.size)))
+        rows = space.rows(np.arange(at, min(at + count, space.size)))
         valid = np.flatnonzero(space.valid(rows))
         if len(valid):
             return rows[valid[0]]
@@ -94,12 +100,3 @@ def _attempt(
         result[left[valid]] = moved[valid]
         left = left[~valid]
     return result
-
-
-def _rows(space: Space[Any], numbers: Any) -> Population:
-    """Return the rows with these numbers, last knob fastest."""
-    rest = np.asarray(numbers, np.int64)
-    rows = np.empty((len(rest), len(space.sizes)), np.int32)
-    for knob in range(len(space.sizes) - 1, -1, -1):
-        rest, rows[:, knob] = np.divmod(rest, space.sizes[knob])
-    return rows

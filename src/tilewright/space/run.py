@@ -18,27 +18,40 @@ class Decided(BaseException):
 
 
 class Declaration(Knobs):
-    """Collects the knobs a program asks for, and answers with what `pick` chooses of each."""
+    """Collects the knobs a program asks for, and answers with what `pick` chooses of each.
 
-    def __init__(self, pick: Callable[[Knob], int]) -> None:
-        self.knobs: dict[str, Knob] = {}
+    `ways` says which way to take at branches; `knobs` are those that other ways asked for.
+    """
+
+    def __init__(
+        self, pick: Callable[[Knob], int], ways: Mapping[str, Value], knobs: Mapping[str, Knob]
+    ) -> None:
+        self.knobs = dict(knobs)
         self.met = True
+        self.values: dict[str, Any] = {}
         self._pick = pick
-        self._values: dict[str, Any] = {}
+        self._ways = ways
 
     def require(self, condition: Any) -> None:
         self.met = self.met and bool(np.all(condition))
 
-    def _take(self, name: str, kind: Any, options: tuple[Value, ...]) -> Any:
-        if name not in self.knobs:
-            self.knobs[name] = Knob(name, kind, options)
-            self._values[name] = options[self._pick(self.knobs[name])]
-        elif (self.knobs[name].kind, self.knobs[name].options) != (kind, options):
+    def _take(
+        self,
+        name: str,
+        kind: Any,
+        options: tuple[Value, ...],
+        when: tuple[tuple[str, Value], ...] = (),
+    ) -> Any:
+        knob = self.knobs.setdefault(name, Knob(name, kind, options, when))
+        if (knob.kind, knob.options, knob.when) != (kind, options, when):
             raise SpaceError(
                 f"knob {name!r} is asked for twice with other options; give the second its own "
-                f"name.\n  first:  {self.knobs[name]}\n  second: {Knob(name, kind, options)}"
+                f"name.\n  first:  {knob}\n  second: {Knob(name, kind, options, when)}"
             )
-        return self._values[name]
+        if name not in self.values:
+            way = self._ways.get(name)
+            self.values[name] = options[self._pick(knob)] if way is None else way
+        return self.values[name]
 
 
 class Run(Knobs):
@@ -72,11 +85,21 @@ class Run(Knobs):
 
     def finish(self) -> None:
         """Check that the program has asked for every knob."""
-        missing = [name for name in self._knobs if name not in self._taken]
+        missing = [
+            name
+            for name, knob in self._knobs.items()
+            if name not in self._taken and all(self._values.get(n) == v for n, v in knob.when)
+        ]
         if missing:
             raise _unstable(missing[0], self._values, "is not asked for")
 
-    def _take(self, name: str, kind: Any, options: tuple[Value, ...]) -> Any:
+    def _take(
+        self,
+        name: str,
+        kind: Any,
+        options: tuple[Value, ...],
+        when: tuple[tuple[str, Value], ...] = (),
+    ) -> Any:
         declared = self._knobs.get(name)
         if declared is None:
             raise _unstable(name, self._values, "was not declared")
@@ -111,7 +134,7 @@ def _unstable(name: str, values: Mapping[str, Any], how: str) -> SpaceError:
     shown = ", ".join(f"{n}={v}" for n, v in values.items() if not _holds_arrays(v))
     return SpaceError(
         f"knob {name!r} {how} in a candidate with {shown or 'other values'}: the knobs of a "
-        "program may not depend on a knob's value; ask for all of them first, then branch."
+        "program may not depend on a knob's value, except by branch(); ask for all of them first."
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -13,9 +12,10 @@ from numpy.typing import NDArray
 
 from tilewright.errors import SpaceError
 from tilewright.space import moves
-from tilewright.space.config import Config
+from tilewright.space.config import Config, Value
 from tilewright.space.knobs import Knob, Knobs
 from tilewright.space.run import Decided, Declaration, Run, column, table
+from tilewright.space.ways import Way, is_asked, ways
 
 T = TypeVar("T")
 Population = NDArray[np.int32]  # a row a candidate, a column a knob: the number of an option
@@ -45,29 +45,31 @@ class Space(Generic[T]):
 
     @staticmethod
     def declare(program: Callable[[Knobs], T]) -> Space[T]:
-        """Run `program` to learn its knobs: with the first options, or others if these fail."""
-        for pick in _picks():
-            run = Declaration(pick)
-            try:
-                program(run)
-            except SpaceError:
-                raise
-            except Exception:
-                if run.met:
-                    raise
-                continue  # the values picked are outside the space, where anything may fail
-            space = Space(program, tuple(run.knobs.values()))
-            space._probe()
-            return space
-        raise SpaceError(
-            f"cannot declare the knobs of {program!r}: no candidate tried meets its requirements, "
-            "and it raises on each; loosen them, or return before what raises."
-        )
+        """Run `program` once for each way at its branches, to learn its knobs."""
+        knobs: dict[str, Knob] = {}
+        ways: list[dict[str, Value]] = [{}]
+        done: set[tuple[tuple[str, Value], ...]] = set()
+        while ways:
+            run = _declare(program, ways.pop(0), knobs)
+            knobs = run.knobs
+            for name in run.values:
+                branch = knobs[name]
+                if branch.kind != "branch":
+                    continue
+                done.add((*branch.when, (name, run.values[name])))
+                for option in branch.options:
+                    path = (*branch.when, (name, option))
+                    if path not in done:
+                        done.add(path)
+                        ways.append(dict(path))
+        space = Space(program, tuple(knobs.values()))
+        space._probe()
+        return space
 
     def _probe(self) -> None:
         """Raise `SpaceError` if some other options make the program ask for other knobs."""
         for _, pick in zip(range(4), _picks(), strict=False):
-            run = Run(self._named, {k.name: k.options[pick(k)] for k in self.knobs}, lenient=True)
+            run = Run(self._named, _taken(self.knobs, pick), lenient=True)
             try:
                 self.program(run)
             except SpaceError:
@@ -89,39 +91,84 @@ class Space(Generic[T]):
     @cached_property
     def size(self) -> int:
         """How many combinations of options there are, requirements not considered."""
-        return math.prod(len(knob.options) for knob in self.knobs)
+        return sum(way.size for way in self.ways)
+
+    @cached_property
+    def ways(self) -> tuple[Way, ...]:
+        """The ways through the program's branches; one if it has none."""
+        return ways(self.knobs)
 
     # -- a candidate as a row, a number, a Config, an instance
 
     def index(self, row: Iterable[int]) -> int:
         """Return the number of a row among all combinations, in `range(size)`."""
-        number = 0
-        for knob, choice in zip(self.knobs, row, strict=True):
-            number = number * len(knob.options) + int(choice)
-        return number
+        row, start = list(row), 0
+        for way in self.ways:
+            if way.has(row):
+                return start + way.number(row, self.sizes)
+            start += way.size
+        raise SpaceError(f"{row} is no row of this space.")
 
     def row(self, index: int) -> NDArray[np.int32]:
         """Return the row with this number; the reverse of `index`."""
         if not 0 <= index < self.size:
             raise SpaceError(f"no row has the number {index}; give one of 0 to {self.size - 1}.")
-        row = np.empty(len(self.knobs), np.int32)
-        for at in range(len(self.knobs) - 1, -1, -1):
-            index, row[at] = divmod(index, len(self.knobs[at].options))
-        return row
+        return self.rows(np.array([index]))[0]
+
+    def rows(self, numbers: NDArray[Any]) -> Population:
+        """Return the rows with these numbers, last knob fastest."""
+        out = np.zeros((len(numbers), len(self.knobs)), np.int32)
+        start = 0
+        for way in self.ways:
+            mine = (numbers >= start) & (numbers < start + way.size)
+            if mine.any():
+                out[mine] = way.rows(numbers[mine] - start, self.sizes)
+            start += way.size
+        return out
+
+    def asked(self, pop: Population) -> NDArray[np.bool_]:
+        """Return, for each row and knob, whether the program asks for the knob on the row's way."""
+        asked = np.ones(pop.shape, bool)
+        for i, knob in enumerate(self.knobs):
+            for name, value in knob.when:
+                asked[:, i] &= pop[:, self._column[name]] == self._choices[name][value]
+        return asked
+
+    def canonical(self, pop: Population) -> Population:
+        """Return the rows with the first option for each knob that is not asked for."""
+        return np.where(self.asked(pop), pop, np.int32(0)) if self.branched else pop
+
+    @cached_property
+    def branched(self) -> bool:
+        """Whether some knobs are asked for on some ways only."""
+        return any(knob.when for knob in self.knobs)
+
+    @cached_property
+    def _column(self) -> dict[str, int]:
+        return {knob.name: i for i, knob in enumerate(self.knobs)}
 
     def config(self, row: Iterable[int]) -> Config:
         """Return the values that a row stands for."""
-        pairs = zip(self.knobs, row, strict=True)
-        return Config(tuple((knob.name, knob.options[int(choice)]) for knob, choice in pairs))
+        taken: dict[str, Value] = {}
+        for knob, choice in zip(self.knobs, row, strict=True):
+            if is_asked(knob, taken):
+                taken[knob.name] = knob.options[int(choice)]
+        return Config(tuple(taken.items()))
 
     def encode(self, config: Config) -> NDArray[np.int32]:
         """Return the row of a config; raise `SpaceError` if it has other knobs or values."""
-        if set(config) != {knob.name for knob in self.knobs}:
+        taken = dict(config.items)
+        asked = {knob.name for knob in self.knobs if is_asked(knob, taken)}
+        if set(config) != asked:
             raise SpaceError(
                 f"cannot encode {config!r}: this space has the knobs "
-                f"{', '.join(knob.name for knob in self.knobs) or 'none'}; give these exactly."
+                f"{', '.join(k.name for k in self.knobs if k.name in asked) or 'none'}; "
+                "give these exactly."
             )
-        return np.array([self._choice(knob, config[knob.name]) for knob in self.knobs], np.int32)
+        return np.array(
+            [self._choice(k, taken[k.name]) if k.name in asked else 0 for k in self.knobs],
+            np.int32,
+        )
 
     def _choice(self, knob: Knob, value: Any) -> int:
         choice = self._choices[knob.name].get(value)
@@ -257,6 +304,36 @@ class Space(Generic[T]):
         order = np.argsort(group, kind="stable")
         ends = np.cumsum(np.bincount(group, minlength=len(found)))[:-1]
         return list(zip(found.tolist(), np.split(order, ends), strict=True))
+
+
+def _declare(
+    program: Callable[[Knobs], T], ways: dict[str, Value], knobs: dict[str, Knob]
+) -> Declaration:
+    """Run `program` down these ways: with the first options, or others if these fail."""
+    for pick in _picks():
+        run = Declaration(pick, ways, knobs)
+        try:
+            program(run)
+        except SpaceError:
+            raise
+        except Exception:
+            if run.met:
+                raise
+            continue  # the values picked are outside the space, where anything may fail
+        return run
+    raise SpaceError(
+        f"cannot declare the knobs of {program!r}: no candidate tried meets its requirements, "
+        "and it raises on each; loosen them, or return before what raises."
+    )
+
+
+def _taken(knobs: tuple[Knob, ...], pick: Callable[[Knob], int]) -> dict[str, Any]:
+    """Return the values that `pick` gives to the knobs that are then asked for."""
+    values: dict[str, Any] = {}
+    for knob in knobs:
+        if is_asked(knob, values):
+            values[knob.name] = knob.options[pick(knob)]
+    return values
 
 
 def _picks() -> Iterator[Callable[[Knob], int]]:
