@@ -12,7 +12,7 @@ import numpy as np
 
 from benchmarks.machine import facts
 from benchmarks.workloads import WORK, task_of
-from tilewright.measure.build import Request, build
+from tilewright.measure.build import build
 from tilewright.measure.local import Local
 from tilewright.models import Boosted, Training
 from tilewright.tuning.session import FEATURES
@@ -34,21 +34,14 @@ def main() -> None:
         rows = space.sample(rng, 128)
         compiled: list[float] = []
         for row in rows[:48]:
-            nest = task.schedule(space.config(row)).loops
+            request = task.request(task.schedule(space.config(row)))
             begin = time.perf_counter()
-            build(Request(task.expression, nest, task.target))
+            build(request)
             compiled.append(time.perf_counter() - begin)
         with Local() as local:
-            list(
-                local.measure(
-                    Request(task.expression, task.fallback().loops, task.target) for _ in "."
-                )
-            )
+            list(local.measure(task.request(task.fallback()) for _ in "."))
             begin = time.perf_counter()
-            requests = (
-                Request(task.expression, task.schedule(space.config(row)).loops, task.target)
-                for row in rows
-            )
+            requests = (task.request(task.schedule(space.config(row))) for row in rows)
             count = len(list(local.measure(requests)))
             measured = count / (time.perf_counter() - begin)
         print(

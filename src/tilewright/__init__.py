@@ -10,21 +10,34 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from tilewright import errors
+from tilewright.expr.scalar import equal, not_equal
 from tilewright.expr.tensor import (
     Axis,
     Tensor,
     cast,
     compute,
+    erf,
+    exp,
+    floor,
+    log,
     max,
     maximum,
+    min,
     minimum,
+    prod,
     reduce_axis,
     select,
+    sigmoid,
+    sqrt,
     sum,
+    table,
+    tanh,
     tensor,
 )
 from tilewright.schedule.schedule import Schedule
 from tilewright.target import Target, host
+
+__version__ = "0.1.0"
 
 if TYPE_CHECKING:  # what `__getattr__` loads on first use
     from tilewright import features as features
@@ -74,21 +87,33 @@ __all__ = [
     "cast",
     "compile",
     "compute",
+    "equal",
+    "erf",
     "errors",
+    "exp",
     "features",
+    "floor",
     "host",
     "load_onnx",
+    "log",
     "max",
     "maximum",
     "measure",
+    "min",
     "minimum",
     "models",
+    "not_equal",
     "op",
     "ops",
+    "prod",
     "reduce_axis",
     "search",
     "select",
+    "sigmoid",
+    "sqrt",
     "sum",
+    "table",
+    "tanh",
     "tensor",
     "testing",
     "tune",

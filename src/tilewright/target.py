@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import dataclass, field
 from functools import cache
+from typing import Any, NoReturn
 
 from tilewright.errors import TargetError
 
 # Triples, vector bytes and registers of the levels that can be asked for by name.
-_LEVELS = {
+LEVELS = {
     "x86-64": ("x86-64", 16, 16),
     "x86-64-v2": ("x86-64-v2", 16, 16),
     "x86-64-v3": ("x86-64-v3", 32, 16),
     "x86-64-v4": ("x86-64-v4", 64, 32),
 }
+
+
+VECTOR_BYTES = (16, 32, 64)  # the registers that LLVM's targets have
 
 
 @dataclass(frozen=True)
@@ -35,14 +40,17 @@ class Target:
     caches: tuple[int, ...] = field(default=(32 << 10, 1 << 20))
 
     def __post_init__(self) -> None:
-        if self.triple and self.cpu and self.vector_bytes and self.registers:
-            return
-        if self.name not in _LEVELS:
+        if not (self.triple and self.cpu and self.vector_bytes and self.registers):
+            self._fill()
+        _check(self)
+
+    def _fill(self) -> None:
+        if self.name not in LEVELS:
             raise TargetError(
-                f"unknown target {self.name!r}; name one of {', '.join(_LEVELS)}, use host(), or "
+                f"unknown target {self.name!r}; name one of {', '.join(LEVELS)}, use host(), or "
                 "give triple, cpu, vector_bytes and registers."
             )
-        cpu, width, registers = _LEVELS[self.name]
+        cpu, width, registers = LEVELS[self.name]
         object.__setattr__(self, "triple", self.triple or "x86_64-unknown-linux-gnu")
         object.__setattr__(self, "cpu", self.cpu or cpu)
         object.__setattr__(self, "vector_bytes", self.vector_bytes or width)
@@ -57,6 +65,38 @@ class Target:
         """A short text that two targets share exactly when code for one is code for the other."""
         # Not the cores: a process that is pinned to one of them has the same records.
         return f"{self.cpu}/{self.vector_bytes * 8}b"
+
+
+def _check(target: Target) -> None:
+    """Refuse values that no machine has; whether LLVM knows the CPU is asked when it compiles."""
+    positive = (target.cores, target.vector_bytes, target.registers)
+    texts = (target.name, target.triple, target.cpu)
+    features: Any = target.features
+    caches: Any = target.caches
+    if not all(isinstance(text, str) for text in texts):  # pyright: ignore[reportUnnecessaryIsInstance]
+        _refuse(f"name, triple and cpu {texts!r}", "they are texts")
+    if not isinstance(features, tuple) or not all(_is_feature(f) for f in features):  # pyright: ignore[reportUnknownVariableType]
+        _refuse(f"features {features!r}", "they are a tuple of LLVM's names, each after + or -, "
+                "as in ('+avx2', '-fma')")  # fmt: skip
+    if not all(_is_whole(number) and number >= 1 for number in positive):
+        _refuse(f"cores, vector_bytes, registers {positive!r}", "they are whole numbers from 1")
+    if target.vector_bytes not in VECTOR_BYTES:
+        _refuse(f"vector_bytes {target.vector_bytes}", f"it is one of {VECTOR_BYTES}")
+    if not isinstance(caches, tuple) or not all(_is_whole(c) and c > 0 for c in caches):  # pyright: ignore[reportUnknownVariableType]
+        _refuse(f"caches {caches!r}", "they are a tuple of sizes in bytes, nearest first, each at "
+                "least 1")  # fmt: skip
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _is_feature(value: Any) -> bool:
+    return isinstance(value, str) and re.fullmatch(r"[+-][\w.-]+", value) is not None
+
+
+def _refuse(what: str, wanted: str) -> NoReturn:
+    raise TargetError(f"cannot describe a machine by {what}: {wanted}.")
 
 
 @cache

@@ -78,6 +78,19 @@ def test_failures_are_shown_with_their_first_message(command: Command, db: str):
     assert "max_pool" not in out
 
 
+def test_no_failures_are_said_to_be_none(command: Command, db: str):
+    code, out, _ = command("show", "--db", db, "--failures", "--task", "max_pool")
+    assert code == 0
+    assert out.endswith("no candidate failed.\n")
+
+
+def test_the_database_of_tune_is_the_default(
+    command: Command, db: str, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.chdir(Path(db).parent)
+    assert command("show") == (0, GOLDEN, "")
+
+
 def test_a_given_peak_replaces_the_recorded_one(command: Command, db: str):
     _, out, _ = command("show", "--db", db, "--peak", "231.211008")
     assert "100%" in out
@@ -115,9 +128,9 @@ def test_a_file_that_is_no_database_is_a_sentence(command: Command, tmp_path: Pa
 
 
 def test_usage_errors_exit_with_2(command: Command):
-    code, _, err = command("show")
+    code, _, err = command("show", "--peak", "high")
     assert code == 2
-    assert "--db" in err
+    assert "--peak" in err
     code, _, err = command("sow")
     assert code == 2
     assert "sow" in err

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import signal
 import subprocess
@@ -9,6 +10,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import onnx
@@ -17,7 +19,9 @@ from benchmarks.models.resnet18 import build
 from onnx import helper
 from tests.graph.models import save, write
 
+import tilewright
 from tilewright.cli.main import run
+from tilewright.cli.progress import describe
 from tilewright.errors import RecordsError
 from tilewright.records.store import Records
 
@@ -78,7 +82,8 @@ def test_tune_then_bench_then_show(command: Command, net: Path, tmp_path: Path):
     pytest.importorskip("onnxruntime")
     code, out, err = command("bench", net, "--db", db, "--rounds", 3, "--profile")
     assert (code, err) == (0, "")
-    assert re.search(r"onnxruntime +\d+\.\d+ +\d+\.\d+ +\d+\.\d+ x as fast", out)
+    assert re.search(r"onnxruntime +\d+\.\d+ +\d+\.\d+ +\d+\.\d+ x tilewright's", out)
+    assert re.search(r"^1 thread +min ms", out, re.MULTILINE)
     difference = re.search(r"largest difference between the results: (\S+) of", out)
     assert difference
     assert float(difference[1]) < 1e-3
@@ -88,6 +93,71 @@ def test_tune_then_bench_then_show(command: Command, net: Path, tmp_path: Path):
     assert (code, err) == (0, "")
     assert "conv2d 1x8x8x8" in out
     assert "%" in out
+
+
+def test_few_trials_say_whom_they_missed(command: Command, net: Path, tmp_path: Path):
+    db = tmp_path / "tuning.db"
+    code, out, err = command("tune", net, "--trials", 3, "--db", db)
+    assert (code, err) == (0, "")
+    missed = re.search(r"(\d+) tasks got no trial and will run untuned: (.*)", out)
+    assert missed
+    assert len(missed[2].split("; ")) == int(missed[1])
+    assert f"--trials {missed[1]} more would reach all." in out
+    code, out, err = command("tune", net, "--trials", missed[1], "--db", db)
+    assert (code, err) == (0, "")
+    assert "got no trial" not in out
+
+
+def test_a_profile_is_of_as_many_threads(
+    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    asked: list[int] = []
+
+    def known(threads: int = 1) -> float:
+        asked.append(threads)
+        return 1e12
+
+    monkeypatch.setattr("tilewright.measure.peak.peak", known)
+    nodes = [
+        helper.make_node("Transpose", ["x"], ["t"], "turn", perm=[1, 0]),
+        helper.make_node("Relu", ["t"], ["y"], "clip"),
+    ]
+    path, db = write(tmp_path / "m.onnx", nodes, {"x": (40, 30)}, {}), tmp_path / "tuning.db"
+    Records(db).close()
+    options = ("--vs", "none", "--rounds", 1, "--threads", 2, "--profile")
+    code, out, err = command("bench", path, "--db", db, *options)
+    assert (code, err, asked) == (0, "", [2])
+    assert re.search(r"^t +.* [\d.]+ +- +-$", out, re.MULTILINE)
+    assert re.search(r"^clip +.* [\d.]+ +[\d.]+ +\d+%$", out, re.MULTILINE)
+    assert "2 operators without trials" in out
+    assert "2 kernels of 2 nodes" in out
+
+
+@pytest.mark.parametrize(
+    ("flops", "best", "said"),
+    [
+        (0, 2.5e-6, "2.5 us"),
+        (5000, 2.5e-6, "2.0 GFLOP/s (20% of peak)"),
+        (0, math.inf, "no result"),
+    ],
+)
+def test_progress_shows_what_is_known(flops: int, best: float, said: str):
+    task = SimpleNamespace(name="work", flops=flops)
+    gflops = flops / best / 1e9 if flops else 0.0
+    session = SimpleNamespace(task=task, best=best, gflops=gflops, failures={})
+    assert describe(SimpleNamespace(session=session), 1e10).startswith(f"work: {said}")  # type: ignore[arg-type]
+
+
+def test_the_version_is_printed(command: Command):
+    assert command("--version") == (0, f"tilewright {tilewright.__version__}\n", "")
+
+
+def test_bench_without_onnxruntime_names_the_way_out(
+    command: Command, net: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setitem(sys.modules, "onnxruntime", None)
+    Records(tmp_path / "tuning.db").close()
+    complains(command("bench", net, "--db", tmp_path / "tuning.db"), "--vs none")
 
 
 def test_tune_with_no_trials_shows_the_tasks(command: Command, net: Path, tmp_path: Path):

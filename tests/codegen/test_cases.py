@@ -10,7 +10,6 @@ from tests.schedule.programs import matmul, padded_convolution, pointwise
 
 import tilewright as tw
 from tilewright import Schedule
-from tilewright.expr.tensor import unary
 
 
 def _gram() -> Schedule:
@@ -54,10 +53,16 @@ def _scalar(kind: Callable[..., tw.Tensor]) -> Schedule:
     return Schedule(tw.compute("B", (), lambda: kind(a[y, x], over=(y, x))))
 
 
+def _rows(kind: Callable[..., tw.Tensor], dtype: str = "float32") -> Schedule:
+    a, k = tw.tensor("A", (21, 3), dtype), tw.reduce_axis("k", 3)
+    return Schedule(tw.compute("B", (21,), lambda y: kind(a[y, k] + 1, over=k)))
+
+
 def _functions() -> Schedule:
     a = tw.tensor("A", (19,))
-    inner = tw.compute("I", (19,), lambda x: unary("sigmoid", unary("tanh", a[x])))
-    return Schedule(tw.compute("B", (19,), lambda x: unary("exp", inner[x]) + unary("abs", a[x])))
+    inner = tw.compute("I", (19,), lambda x: tw.sigmoid(tw.tanh(a[x])) - tw.floor(a[x]))
+    root = tw.compute("R", (19,), lambda x: tw.sqrt(tw.log(inner[x] + 1.5)))
+    return Schedule(tw.compute("B", (19,), lambda x: tw.exp(tw.erf(root[x])) + abs(a[x])))
 
 
 def _tile(s: Schedule) -> Schedule:
@@ -69,6 +74,13 @@ CASES: dict[str, Callable[[], Schedule]] = {
     "a scalar maximum, its loops fused and cut": lambda: (
         _scalar(tw.max).fuse("y", "x").split("y+x", (6, 4))
     ),
+    "a scalar minimum": lambda: _scalar(tw.min),
+    "products": lambda: _rows(tw.prod),
+    "products in a vector": lambda: _rows(tw.prod).reorder("k", "y").vectorize("y"),
+    "products of integers in a tile": lambda: (
+        _rows(tw.prod, "int32").split("y", (6, 4)).vectorize("y.1").cache_write("B", "y.0")
+    ),
+    "minima in a vector": lambda: _rows(tw.min).reorder("k", "y").vectorize("y"),
     "a tile in a loop that runs once": lambda: _tile(Schedule(matmul())).cache_write("C", "y.0"),
     "a register tile in a loop that runs once": lambda: (
         _tile(Schedule(matmul())).vectorize("x").unroll("y.1").cache_write("C", "y.0")
@@ -106,7 +118,7 @@ CASES: dict[str, Callable[[], Schedule]] = {
         .cache_write("B", "y.1")
     ),
     "negated integers in a vector": lambda: _negated().vectorize("x"),
-    "functions in a vector": lambda: _functions().vectorize("x").vectorize("B:x"),
+    "functions in a vector": lambda: _functions().vectorize("x").vectorize("R:x").vectorize("B:x"),
     "a packed stage": lambda: Schedule(padded_convolution()).split("x", (3, 4)).pack("pad"),
     "an output smaller than its vector": lambda: Schedule(pointwise(3)).pad("x", 8).vectorize("x"),
     "an epilogue on a tile that was copied": lambda: (

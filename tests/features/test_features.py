@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tilewright.expr.scalar import loads
 from tilewright.features import Context, Extractor, Joined, KnobValues, Relation
 from tilewright.features.loops import COLUMNS, contexts
 from tilewright.loops.nodes import walk
@@ -121,12 +122,12 @@ def test_larger_work_has_no_smaller_features():
 
 
 def test_the_loops_round_the_work_are_never_left_out():
-    """A nest of more loops than there is room for keeps those of its deepest block."""
+    """A nest of more loops than there is room for keeps those of the block that multiplies."""
     population = rows(CONV, 8)
     context = Context()
     for row in population:
         nest = CONV.schedule(CONV.space.config(row)).loops
-        outer, _ = max(walk(nest.body), key=lambda path: len(path[0]))
+        outer, _ = next(p for p in walk(nest.body) if p[1].reduce and len(loads(p[1].value)) == 2)
         assert len(outer) <= context.loops
         table = context.of(contexts(nest, 1))[0].reshape(context.loops, len(COLUMNS))
         vector = [loop for loop in outer if loop.kind == "vectorize"]

@@ -208,3 +208,39 @@ def test_a_lesser_target_runs_here(path: Path, model: Model, image: np.ndarray, 
     got = compile(model, target=tw.Target(level), threads=1)(image)
     (expected,) = by_onnxruntime(path, {"input": image})
     np.testing.assert_allclose(got, expected, rtol=1e-3, atol=1e-4)
+
+
+def test_records_may_be_a_path(tmp_path: Path):
+    node = helper.make_node("Relu", ["x"], ["y"], "clip")
+    model = load_onnx(write(tmp_path / "m.onnx", [node], {"x": (40, 30)}, {}))
+    db = tmp_path / "tuning.db"
+    assert compile(model, threads=1).untuned == ("relu 1200",)
+    with Records(db) as records:
+        tw.tune(model, trials=2, records=records, measure=Toy(), search=RandomSearch())
+    for where in db, str(db):
+        assert compile(model, where, threads=1).untuned == ()
+        assert compile(model, where, threads=2).untuned == ()  # those of one thread are better
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("model.onnx",), r"load_onnx\('model\.onnx'\)"),
+        ((None,), "give a network"),
+        (("MODEL", 3), "the path of a database"),
+    ],
+)
+def test_what_is_not_compiled(model: Model, arguments: tuple[Any, ...], said: str):
+    given: list[Any] = [model if a == "MODEL" else a for a in arguments]
+    with pytest.raises(ArgumentError, match=said):
+        compile(*given)
+
+
+def test_networks_print_in_a_line(model: Model, module: Module):
+    ends = "input: float32 1x3x33x33 -> output: float32 1x10"
+    assert repr(model).startswith(f"Model({ends}; ")
+    assert repr(module).startswith(f"Module({ends}; {len(module.calls)} kernels, ")
+    assert repr(module).endswith("untuned, threads=1)")
+    assert repr(module.calls[0]).startswith("Call(")
+    for each in model, module, module.calls[0]:
+        assert len(repr(each)) < 160

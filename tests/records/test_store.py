@@ -8,6 +8,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
@@ -215,3 +216,182 @@ def test_a_directory_that_cannot_be_written():
 def test_a_missing_driver_is_named():
     with pytest.raises(RecordsError, match="driver 'cx_Oracle' is not installed"):
         Records("oracle+cx_oracle://host/name")
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda r: r.register("k", "t", "n", 1.0),
+        lambda r: r.add([Trial("k", "t", {}, [], Measured((1.0,)))]),
+        lambda r: r.extend(Trial("k", "t", {}, [], Measured((1.0,))), [1.0]),
+        lambda r: r.trials("k", "t"),
+        lambda r: r.best("k", "t"),
+        lambda r: r.tasks(),
+        lambda r: r.set_peak("t", 1.0),
+        lambda r: r.peak("t"),
+    ],
+)
+def test_closed_records_are_not_used(tmp_path: Path, use: Callable[[Records], object]):
+    with Records(tmp_path / "tuning.db") as records:
+        pass
+    records.close()
+    with pytest.raises(RecordsError, match=r"tuning\.db'\): it was closed"):
+        use(records)
+
+
+EXTENDER = """
+import sys
+from tilewright.records import Measured, Trial
+from tilewright.records.store import Records
+me = sys.argv[2]
+with Records(sys.argv[1]) as records:
+    for round in range(15):
+        records.register("1f8a", "skylake/512b/2c", "matmul", 1e9)
+        records.set_peak("skylake/512b/2c", 1e9)
+        mine = Trial("1f8a", "skylake/512b/2c", {"by": me, "n": round}, [], Measured((1.0,)))
+        records.add([mine])
+        records.extend(mine, (2.0, 3.0))
+"""
+
+
+def test_processes_that_write_and_extend_at_once_wait_for_each_other(path: Path):
+    """What reads first and then writes would be refused if another process wrote in between."""
+    many = [
+        subprocess.Popen(
+            [sys.executable, "-c", EXTENDER, str(path), str(i)], stderr=subprocess.PIPE
+        )
+        for i in range(4)
+    ]
+    ended = [(process.communicate()[1].decode(), process.returncode) for process in many]
+    assert ended == [("", 0)] * 4
+    with Records(path) as records:
+        found = records.trials(TASK, TARGET)
+    assert len(found) == 60
+    assert all(each.outcome == Measured((1.0, 2.0, 3.0)) for each in found)
+
+
+GOOD = {
+    "config": '{"y": 1}', "steps": "[]", "seconds": "[2.0]", "median": 2.0, "error": None,
+    "stage": None, "reason": None, "message": None, "created": "2024-05-01 12:00:00.000000",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [
+        *[(c, v) for c in ("config", "steps") for v in ("null", "5", "not JSON", '"x"', b"\xff")],
+        ("config", "[1]"),
+        ("config", "[" * 100_000),
+        ("config", '{"y": ' + "[" * 40 + "]" * 40 + "}"),
+        ("steps", "[1]"),
+        *[("seconds", v) for v in ("null", "5", '["x"]', "[-1]", "[null]", "[Infinity]", "[]")],
+        *[("seconds", v) for v in ("not JSON", "[true]", "[1e999]", None)],
+        *[("median", v) for v in ("abc", 0.0, -1.0, 3.0, None)],
+        ("error", "abc"),
+        *[("created", v) for v in ("yesterday", 5, b"\xff", "2024")],
+    ],
+)
+def test_damaged_rows_are_left_out_and_named(path: Path, column: str, value: object):
+    with opened(path) as records:
+        records.add([trial(Measured((3.0,)))])
+    row = {"task": TASK, "target": TARGET, **GOOD, column: value}
+    connection = sqlite3.connect(path)
+    names, marks = ", ".join(row), ", ".join("?" * len(row))
+    connection.execute(f"INSERT INTO trial ({names}) VALUES ({marks})", list(row.values()))
+    connection.commit()
+    connection.close()
+    with Records(path) as records:
+        (good,) = records.trials(TASK, TARGET)
+        assert good == records.best(TASK, TARGET) == trial(Measured((3.0,)))
+        records.extend(good, (5.0,))
+        (summary,) = records.tasks()
+        assert (summary.trials, summary.best_seconds) == (1, 4.0)
+        assert list(records.damaged) == ["trial 2"]
+
+
+@pytest.mark.parametrize(("column", "value"), [("name", b"\xff"), ("flops", "x"), ("flops", -1.0)])
+def test_damaged_tasks_are_left_out_and_mended(path: Path, column: str, value: object):
+    opened(path).close()
+    connection = sqlite3.connect(path)
+    connection.execute(f"UPDATE task SET {column} = ?", [value])
+    connection.commit()
+    connection.close()
+    with Records(path) as records:
+        assert records.tasks() == []
+        assert list(records.damaged) == [f"task {TASK!r}"]
+    with opened(path) as records:
+        assert [each.name for each in records.tasks()] == ["matmul"]
+
+
+@pytest.mark.parametrize("value", ["abc", "nan", "-1", "0", b"\xff"])
+def test_a_damaged_peak_is_none(path: Path, value: object):
+    with opened(path) as records:
+        records.set_peak(TARGET, 1e11)
+    connection = sqlite3.connect(path)
+    connection.execute("UPDATE meta SET value = ? WHERE key LIKE 'peak%'", [value])
+    connection.commit()
+    connection.close()
+    with Records(path) as records:
+        assert records.peak(TARGET) is None
+        assert list(records.damaged) == [f"meta 'peak {TARGET}'"]
+
+
+READER = """
+import os, sys
+from tilewright.records.store import Records
+if os.getuid() == 0:
+    os.setgid(65534)
+    os.setuid(65534)
+with Records(sys.argv[1], create=False) as records:
+    print(records.tasks()[0].trials, len(records.trials("1f8a", "skylake/512b/2c")))
+    try:
+        records.set_peak("skylake/512b/2c", 1.0)
+    except Exception as error:
+        print(type(error).__name__, "writable" in str(error))
+"""
+
+
+@pytest.mark.parametrize("writer", [False, True], ids=["alone", "while another writes"])
+@pytest.mark.parametrize("of", ["file", "directory"])
+def test_what_cannot_be_written_is_opened_for_reading(of: str, writer: bool):
+    """In a directory of its own that everyone may enter: those of pytest are for their user."""
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "what?%20.db"
+        records = opened(path)
+        records.add([trial(Measured((3.0,)))])
+        if not writer:
+            records.close()
+        for each in Path(folder).iterdir():
+            each.chmod(0o444)
+        Path(folder).chmod(0o777 if of == "file" else 0o555)
+        ended = subprocess.run(
+            [sys.executable, "-c", READER, str(path)], capture_output=True, text=True, check=False
+        )
+        Path(folder).chmod(0o777)
+        records.close()
+    assert (ended.stdout, ended.stderr) == ("1 1\nRecordsError True\n", "")
+
+
+@pytest.mark.parametrize("how", ["deleted", "replaced"])
+def test_a_database_that_goes_away_is_noticed(path: Path, how: str):
+    with opened(path) as records:
+        path.unlink()
+        if how == "replaced":
+            opened(path).close()
+        with pytest.raises(RecordsError, match=r"deleted or replaced while in use.* in no file"):
+            records.add([trial(Measured((1.0,)))])
+        with pytest.raises(RecordsError, match="deleted or replaced"):
+            records.tasks()
+
+
+@pytest.mark.parametrize("where", ["", " ", Path(" ")])
+def test_no_path_is_refused(where: str | Path):
+    with pytest.raises(RecordsError, match="it is no path"):
+        Records(where)
+
+
+def test_texts_that_are_not_whole_are_refused(path: Path):
+    with opened(path) as records, pytest.raises(RecordsError, match="whole Unicode"):
+        records.add([trial(Failed("run", "crash", "half a character: \ud800"))])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,16 @@ from tilewright import Schedule, Target
 from tilewright.errors import ArgumentError, TargetError
 
 A = np.arange(12, dtype=np.float32)
+
+
+class Shy:
+    """An array that is not given away, as a tensor of PyTorch that requires a gradient."""
+
+    def __dlpack__(self, **_: object) -> object:
+        raise BufferError("it cannot be shared.")
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return 1, 0
 
 
 @pytest.fixture(scope="module")
@@ -31,6 +42,7 @@ def kernel() -> tw.Kernel:
         ((A.astype(np.float64),), "astype"),
         ((A.astype(">f4"),), "astype"),
         ((A.tolist(),), "wants an array"),
+        ((Shy(),), r"cannot be shared. Pass a plain array .* tensor.detach\(\).cpu\(\)"),
         ((None,), "wants an array"),
     ],
 )
@@ -62,6 +74,77 @@ def test_views_and_odd_addresses_are_taken(kernel: tw.Kernel) -> None:
     np.testing.assert_array_equal(kernel(wide[::2]), wide[::2] + 1)
     np.testing.assert_array_equal(kernel(A[::-1]), A[::-1] + 1)
     np.testing.assert_array_equal(kernel(odd), A + 1)
+
+
+def test_arrays_may_be_named(kernel: tw.Kernel) -> None:
+    np.testing.assert_array_equal(kernel(A=A), A + 1)
+    product = tw.build(matmul(4), threads=1)
+    a, w = np.random.default_rng(0).standard_normal((2, 4, 4), np.float32)
+    np.testing.assert_array_equal(product(W=w, A=a), product(a, w))
+    np.testing.assert_array_equal(product(a, W=w), product(a, w))
+    np.testing.assert_array_equal(product.bind(W=w, A=a)(), product(a, w))
+
+
+@pytest.mark.parametrize(
+    ("arrays", "named", "said"),
+    [
+        ((), {"a": A}, "there is no input 'a'"),
+        ((A,), {"A": A}, "'A' is given twice"),
+        ((A,), {"x": A}, "there is no input 'x'"),
+    ],
+)
+def test_wrong_names_are_refused(
+    kernel: tw.Kernel, arrays: tuple[Any, ...], named: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(ArgumentError, match=said):
+        kernel(*arrays, **named)
+
+
+@pytest.mark.parametrize("threads", [0, -1, 1.5, "2", True, [1]])
+def test_wrong_numbers_of_threads_are_refused(kernel: tw.Kernel, threads: Any) -> None:
+    with pytest.raises(ArgumentError, match="a number of at least 1"):
+        kernel(A, threads=threads)
+    with pytest.raises(ArgumentError, match="a number of at least 1"):
+        tw.build(pointwise(), threads=threads)
+
+
+def test_what_is_bound_is_read_at_each_call(kernel: tw.Kernel) -> None:
+    a = A.copy()
+    bound = kernel.bind(a)
+    a[:] = 7
+    np.testing.assert_array_equal(bound(), a + 1)
+
+
+@pytest.mark.parametrize(
+    "array",
+    [
+        np.arange(24, dtype=np.float32)[::2],
+        A[::-1],
+        np.broadcast_to(np.float32(1), 12),
+        np.frombuffer(b"x" + A.tobytes(), np.float32, offset=1),
+    ],
+    ids=["strided", "reversed", "broadcast", "not aligned"],
+)
+def test_what_would_be_copied_is_not_bound(kernel: tw.Kernel, array: Any) -> None:
+    with pytest.raises(ArgumentError, match=r"cannot bind A, .* np.ascontiguousarray\(array\)"):
+        kernel.bind(array)
+
+
+@pytest.mark.parametrize(
+    ("what", "said"),
+    [
+        (3, r"cannot build 3 \(int\)"),
+        (tw.tensor("A", (3,)), "cannot build 'A': it is an input"),
+        ("model.onnx", "compile"),
+    ],
+)
+def test_what_is_no_program_is_not_built(what: Any, said: str) -> None:
+    with pytest.raises(ArgumentError, match=said):
+        tw.build(what)
+
+
+def test_a_kernel_prints_in_a_line(kernel: tw.Kernel) -> None:
+    assert repr(kernel) == "Kernel(A: float32 12 -> B: float32 12; threads=1)"
 
 
 def test_out_is_filled_and_returned(kernel: tw.Kernel) -> None:
@@ -101,13 +184,19 @@ def test_calls_from_several_threads_do_not_mix() -> None:
     ("target", "said"),
     [
         (Target("board", "aarch64-linux-gnu", "cortex-a72", (), 4, 16, 32), "aarch64"),
-        (Target("wide", tw.host().triple, tw.host().cpu, (), 1, 1024, 32), "vectors of 8192 bits"),
         (Target("odd", tw.host().triple, tw.host().cpu, ("+made-up",), 1, 16, 16), "lacks"),
     ],
 )
 def test_what_cannot_run_here_is_refused(target: Target, said: str) -> None:
     with pytest.raises(TargetError, match=said):
         tw.build(pointwise(), target)
+
+
+def test_wider_vectors_than_the_machine_has_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    narrow = replace(tw.host(), vector_bytes=16)
+    monkeypatch.setattr("tilewright.runtime.artifact.host", lambda: narrow)
+    with pytest.raises(TargetError, match="vectors of 512 bits"):
+        tw.build(pointwise(), replace(narrow, vector_bytes=64))
 
 
 def test_unknown_target_lists_the_known() -> None:

@@ -1,9 +1,13 @@
 """Every step that would change the result is refused, in words that say why and what else to do."""
 
+# pyright: reportArgumentType=false
+# (what is wrong on purpose)
+
 from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
 import pytest
 from tests.schedule.programs import matmul, padded_convolution, pointwise
 
@@ -47,12 +51,30 @@ def CONV() -> Schedule:  # noqa: N802
     return Schedule(padded_convolution())
 
 
+def D() -> Schedule:  # noqa: N802
+    t = tw.tensor("A", (2, 3, 4))
+    return Schedule(tw.compute("D", (2, 3, 4), lambda a, b, c: t[a, b, c] + 1.0))
+
+
 CASES: dict[str, Case] = {
     "no such loop": lambda: B().split("z", (3, 4)),
     "split covers too little": lambda: C().split("k", (3, 5)),
     "split in one part": lambda: B().split("x", (12,)),
     "split by zero": lambda: B().split("x", (12, 0)),
     "split a marked loop": lambda: B().unroll("x").split("x", (3, 4)),
+    "split by a number": lambda: B().split("x", 4),
+    "split by a text": lambda: B().split("x", "12"),
+    "split by a half": lambda: B().split("x", (2.5, 4)),
+    "split by half an array": lambda: B().split("x", (np.array([2.5]), 4)),
+    "split by nothing known": lambda: B().split("x", (None, 4)),
+    "split by a name": lambda: B().split("x", ("a", 4)),
+    "split of no name": lambda: B().split(0, (3, 4)),
+    "pad by a half": lambda: B().pad("x", 2.5),
+    "prefetch a half ahead": lambda: B().prefetch("A", 1.5),
+    "reorder by a list": lambda: C().reorder(["x", "y"]),
+    "parallel of a number": lambda: C().parallel(0),
+    "schedule of a number": lambda: Schedule(3),
+    "schedule of an input": lambda: Schedule(tw.tensor("A", (3,))),
     "pad by zero": lambda: B().pad("x", 0),
     "reorder nothing": lambda: B().reorder(),
     "reorder twice the same": lambda: C().reorder("y", "y"),
@@ -65,6 +87,25 @@ CASES: dict[str, Case] = {
     "fuse marked loops": lambda: C().parallel("y").fuse("y", "x"),
     "parallel reduction": lambda: C().parallel("k"),
     "parallel inside a serial loop": lambda: C().parallel("x"),
+    "parallel inside a fused loop": lambda: D().fuse("a", "b").parallel("a+b").parallel("c"),
+    "parallel beside another loop": lambda: CONV().compute_at("pad", "x").parallel("x").parallel(
+        "c"),
+    "reorder a serial loop round a parallel one": lambda: C().parallel("y").reorder("x", "y"),
+    "reorder a reduction round a parallel loop": lambda: C().parallel("y").parallel("x").reorder(
+        "k", "y", "x"),
+    "reorder a serial loop between parallel ones": lambda: D().parallel("a").parallel("b").reorder(
+        "a", "c", "b"),
+    "unroll round a parallel loop": lambda: C().parallel("y").parallel("x").unroll("y"),
+    "vectorize round a parallel loop": lambda: C().parallel("y").parallel("x").vectorize("y"),
+    "compute_at of a parallel stage": lambda: CONV().parallel("pad:x").compute_at("pad", "x"),
+    "compute_at between parallel loops": lambda: CONV().parallel("x").parallel("c").compute_at(
+        "pad", "x"),
+    "cache_read between parallel loops": lambda: C().parallel("y").parallel("x").cache_read(
+        "A", "y"),
+    "cache_write between parallel loops": lambda: C().parallel("y").parallel("x").cache_write(
+        "C", "y"),
+    "fuse_at between parallel loops": lambda: CONV().parallel("x").parallel("c").fuse_at(
+        "out", "x"),
     "vectorize a reduction": lambda: C().vectorize("k"),
     "vectorize a fused loop": lambda: C().fuse("y", "x").vectorize("y+x"),
     "vectorize too many rounds": lambda: Schedule(pointwise(5000)).vectorize("x"),
@@ -123,6 +164,13 @@ def test_messages(golden: Callable[[str, str], None]) -> None:
         except ScheduleError as error:
             said.append(f"# {name}\n{error}\n")
     golden("schedule_errors", "\n".join(said))
+
+
+def test_factors_may_be_those_of_numpy() -> None:
+    for factors in ((np.int64(3), 4), [3, 4], np.array([3, 4])):
+        schedule = B().split("x", factors)
+        assert schedule.steps == B().split("x", (3, 4)).steps
+        assert Schedule.from_json(pointwise(), schedule.to_json()).steps == schedule.steps
 
 
 def test_a_refused_step_changes_nothing() -> None:

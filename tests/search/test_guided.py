@@ -1,9 +1,12 @@
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
+import pytest
+from numpy.typing import NDArray
 
 from tilewright.models import Predictor, Training
 from tilewright.search import Annealing, Guided
+from tilewright.space.space import Population
 from tilewright.testing import toys
 
 
@@ -58,3 +61,29 @@ def test_failures_are_learnt_as_the_worst() -> None:
     toy = toys.problem()
     rows = searcher.ask(32)
     assert np.isinf(toys.score(toy, rows)).mean() < 0.2, "a fifth of the space fails"
+
+
+def _odd_ones(rows: NDArray[np.float32]) -> NDArray[np.bool_]:
+    """A third of all rows, the best among them."""
+    return np.abs(rows[:, 2] - 2) + np.abs(rows[:, 5] - 3) < 2
+
+
+@pytest.mark.parametrize("every", [False, True], ids=["some rows", "all rows"])
+def test_rows_without_features_are_never_proposed_by_a_model(every: bool) -> None:
+    """They cannot be scheduled: they score -inf, are not learnt from, and random draws may try."""
+    toy = toys.problem()
+
+    def extract(rows: Population) -> NDArray[np.float32]:
+        features = toy.extract(rows)
+        features[_odd_ones(features) | every] = np.nan
+        return features
+
+    spec = Guided(Fixed(1.0), Annealing(chains=128), epsilon=0.0)
+    searcher = spec.start(replace(toy, extract=extract), np.random.default_rng(0))
+    for batch in range(4):
+        rows = searcher.ask(32)
+        bad = np.isnan(extract(rows)).any(axis=1)
+        assert len(rows) == 32
+        assert batch == 0 or every or not bad.any()
+        searcher.tell(rows, np.where(bad, -np.inf, toys.score(toy, rows)))
+    assert all(q.rows == 32 - 32 * every or q.rows < 32 for q in searcher.quality)

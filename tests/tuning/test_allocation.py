@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import pytest
 from tests.tuning.toys import Toy
 
 from tilewright.ops.dense import Dense
+from tilewright.ops.elementwise import Transpose
 from tilewright.records import Failed, Measured, Outcome
 from tilewright.records.store import Records
 from tilewright.search import RandomSearch
-from tilewright.tuning.allocation import expected_gain, next_task
+from tilewright.tuning.allocation import expected_gain, next_task, share
+from tilewright.tuning.events import Event
 from tilewright.tuning.session import Session
 from tilewright.tuning.task import Task
+from tilewright.tuning.tune import tune
 
 
 def session(weight: int = 1, seconds: Sequence[float | None] = (), size: int = 32) -> Session:
@@ -60,3 +64,42 @@ def test_the_exhausted_and_the_hopeless_are_left_alone():
     assert next_task([done, hopeless, alive]) is alive
     assert next_task([done]) is None
     assert next_task([]) is None
+
+
+def test_the_heaviest_of_the_unmeasured_comes_first():
+    light, heavy, often = session(), session(size=64), session(weight=9)
+    moves = session()
+    moves.task = Task(Transpose((300, 400), (1, 0)))  # bytes count where there are no operations
+    assert moves.task.flops == 0
+    order: list[Session] = []
+    waiting = [light, moves, heavy, often]
+    while waiting:
+        order.append(next_task(waiting) or light)
+        waiting.remove(order[-1])
+    assert order == [moves, often, heavy, light]
+
+
+def test_what_failed_at_first_waits_for_what_was_never_tried():
+    failed, new = session(9, [None]), session()
+    assert next_task([failed, new]) is new
+
+
+@pytest.mark.parametrize("batch", [1, 4, 32])
+@pytest.mark.parametrize("tasks", [1, 3, 17])
+@pytest.mark.parametrize("trials", [1, 2, 3, 16, 17, 18, 40, 135, 136, 1000])
+def test_each_task_is_tried_before_any_gets_much(trials: int, tasks: int, batch: int):
+    first = share(trials, tasks, batch, first=True)
+    later = share(trials, tasks, batch, first=False)
+    assert 1 <= first <= batch
+    assert 1 <= later <= batch
+    assert tasks * first <= max(trials, tasks), "the last task would get nothing"
+
+
+def test_few_trials_reach_all_tasks():
+    tasks = [Task(Dense(8 * n, 16, 16)) for n in range(1, 8)]
+    events: list[Event] = []
+    result = tune(tasks, trials=9, measure=Toy(), search=RandomSearch(), watch=events.append)
+    assert all(s.trials for s in result.sessions)
+    assert [e.session.task.work for e in events[:7]] == [t.work for t in reversed(tasks)]
+    starved = tune(tasks, trials=3, measure=Toy(), search=RandomSearch())
+    assert [s.trials for s in starved.sessions] == [0, 0, 0, 0, 1, 1, 1]

@@ -31,7 +31,7 @@ def bench(
     """Run a network with the best schedules on record, and compare it in the same run."""
     import numpy as np
 
-    from tilewright.cli.console import console
+    from tilewright.cli.console import console, counted
     from tilewright.cli.shapes import parse_shapes
     from tilewright.errors import ArgumentError
     from tilewright.graph.compile import compile
@@ -46,7 +46,7 @@ def bench(
         module = compile(network, records, threads=threads)
     if module.untuned:
         out.print(
-            f"{len(module.untuned)} operators have no trials in {db} and run untuned: "
+            f"{counted(len(module.untuned), 'operator')} without trials in {db}, run untuned: "
             f"{'; '.join(module.untuned)}",
             markup=False,
         )
@@ -60,7 +60,7 @@ def bench(
         out.print(f"largest difference between the results: {difference:.2g} of the largest value")
     _print(out, in_turn(sides, rounds), threads)
     if profile:
-        _profile(out, network, module.profile(*given.values(), threads=threads))
+        _profile(out, network, module.profile(*given.values(), threads=threads), threads)
 
 
 _SETTLE = 0.1  # seconds before a side is timed: threads of the other one still spin for a while
@@ -89,39 +89,46 @@ def _print(out: Any, times: dict[str, list[float]], threads: int) -> None:
 
     from rich.table import Table
 
+    from tilewright.cli.console import counted
+
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for column in (f"{threads} thread(s)", "min ms", "median ms", "tilewright is"):
+    for column in (counted(threads, "thread"), "min ms", "median ms", "median is"):
         table.add_column(column, justify="left" if column[0].isdigit() else "right")
     own = statistics.median(times["tilewright"])
     for name, seconds in times.items():
         middle = statistics.median(seconds)
-        ratio = "" if name == "tilewright" else f"{middle / own:.2f} x as fast"
+        ratio = "" if name == "tilewright" else f"{middle / own:.2f} x tilewright's"
         table.add_row(name, f"{min(seconds) * 1e3:.3f}", f"{middle * 1e3:.3f}", ratio)
     out.print(table)
 
 
-def _profile(out: Any, network: Model, calls: list[tuple[Any, float]]) -> None:
+def _profile(out: Any, network: Model, calls: list[tuple[Any, float]], threads: int) -> None:
     from rich.table import Table
+    from rich.text import Text
 
+    from tilewright.cli.console import counted
     from tilewright.measure.peak import peak
 
-    limit = peak()
+    limit = peak(threads=threads)
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for column in ("node", "work", "us", "GFLOP/s", "of peak"):
+    for column in ("node", "work"):
         table.add_column(column)
+    for column in ("us", "GFLOP/s", "of peak"):
+        table.add_column(column, justify="right", no_wrap=True)
     for call, seconds in calls:
         speed = call.flops / seconds
         table.add_row(
-            call.node,
-            call.work,
+            Text(call.node),
+            Text(call.work),
             f"{seconds * 1e6:.1f}",
-            f"{speed / 1e9:.1f}",
-            f"{speed / limit:.0%}",
+            f"{speed / 1e9:.1f}" if call.flops else "-",
+            f"{speed / limit:.0%}" if call.flops else "-",
         )
     out.print(table)
     total = sum(seconds for _, seconds in calls)
     out.print(
-        f"{len(calls)} kernels of {len(network.graph.nodes)} nodes, {total * 1e3:.3f} ms in all"
+        f"{counted(len(calls), 'kernel')} of {counted(len(network.graph.nodes), 'node')}, "
+        f"{total * 1e3:.3f} ms in all"
     )
 
 
@@ -132,7 +139,8 @@ def _onnxruntime(path: Path, given: dict[str, np.ndarray], threads: int) -> Call
         import onnxruntime
     except ImportError:
         raise ArgumentError(
-            "cannot compare with onnxruntime: it is not installed; pip install 'tilewright[bench]'."
+            "cannot compare with onnxruntime: it is not installed. Run with --vs none, or install "
+            "it: pip install '.[bench]' in a checkout of tilewright."
         ) from None
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads

@@ -19,3 +19,8 @@ def console() -> Console:
     if not console.is_terminal:
         console.width = _FILE_WIDTH
     return console
+
+
+def counted(count: int, what: str) -> str:
+    """Return a number of things: "1 operator", "2 operators"."""
+    return f"{count} {what}" + ("" if count == 1 else "s")

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import sys
+from typing import Annotated
 
 import typer
 
+from tilewright import __version__ as version
 from tilewright.cli.bench import bench
 from tilewright.cli.show import show
 from tilewright.cli.tune import tune
@@ -20,8 +22,18 @@ app = typer.Typer(
 )
 
 
+def _version(wanted: bool) -> None:
+    if wanted:
+        print(f"tilewright {version}")
+        raise typer.Exit
+
+
 @app.callback()
-def tilewright() -> None:
+def tilewright(
+    _: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
     """Learn to optimize tensor programs: tune models for this machine."""
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
@@ -71,7 +72,10 @@ def describe(event: Event, peak: float) -> str:
     session = event.session
     share = session.gflops * 1e9 / peak if peak else 0.0
     failed = ", ".join(f"{n} {kind}" for kind, n in session.failures.items())
-    best = (
-        f"{session.gflops:.1f} GFLOP/s ({share:.0%} of peak)" if session.gflops else "no result yet"
-    )
+    if session.gflops:
+        best = f"{session.gflops:.1f} GFLOP/s ({share:.0%} of peak)"
+    elif math.isfinite(session.best):
+        best = f"{session.best * 1e6:.4g} us"  # it moves data, and computes nothing
+    else:
+        best = "no result yet"
     return f"{session.task.name}: {best}" + (f"; failed: {failed}" if failed else "")

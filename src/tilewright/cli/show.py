@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 
 
 def show(
-    db: Annotated[str, typer.Option(help="The database to read: a path or an SQLAlchemy URL.")],
+    db: Annotated[
+        str, typer.Option(help="The database to read: a path or an SQLAlchemy URL.")
+    ] = "tuning.db",
     task: Annotated[str, typer.Option(help="Only tasks whose name contains this text.")] = "",
     peak: Annotated[
         float | None, typer.Option(min=0.001, help="The machine's peak in GFLOP/s.")
@@ -41,8 +43,10 @@ def show(
     for target in sorted(peaks):
         out.print(f"target {target}", markup=False)
         out.print(task_table([each for each in tasks if each.target == target], peaks[target]))
-    if failures:
+    if failures and any(each.failures for each in tasks):
         out.print(failure_table(tasks))
+    elif failures:
+        out.print("no candidate failed.")
 
 
 def task_table(tasks: Sequence[TaskSummary], peak: float | None) -> Table:

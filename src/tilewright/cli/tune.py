@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from tilewright.cli.console import console, counted
+
 
 def tune(
     model: Annotated[Path, typer.Argument(help="The network, an ONNX file.")],
-    trials: Annotated[int, typer.Option(help="How many candidates to measure in all.")] = 1000,
+    trials: Annotated[int, typer.Option(help="How many more candidates to measure.")] = 1000,
     db: Annotated[str, typer.Option(help="Where trials are kept.")] = "tuning.db",
     threads: Annotated[int, typer.Option(min=1, help="Threads that a measurement uses.")] = 1,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the search.")] = 0,
@@ -19,8 +22,7 @@ def tune(
         list[str] | None, typer.Option(help="Shape of an open input: input=1x3x224x224.")
     ] = None,
 ) -> None:
-    """Tune a network for this machine; the same command again goes on where it stopped."""
-    from tilewright.cli.console import console
+    """Tune a network for this machine; the same command again measures as many more."""
     from tilewright.cli.progress import Progress
     from tilewright.cli.shapes import parse_shapes
     from tilewright.cli.show import task_table
@@ -39,8 +41,6 @@ def tune(
     tasks = network.tasks(threads=threads)
     limit = peak(threads=threads)
     with Records(db if "://" in db else Path(db)) as records:
-        for key in {task.where for task in tasks}:
-            records.set_peak(key, limit)
         stopped = False
         with Progress(out, trials, limit) as progress:
             try:
@@ -50,8 +50,26 @@ def tune(
                 )  # fmt: skip
             except KeyboardInterrupt:
                 stopped = True
-        keys = {task.key for task in tasks}
-        out.print(task_table([t for t in records.tasks() if t.key in keys], limit))
+        keys = {(task.key, task.where) for task in tasks}
+        known = [t for t in records.tasks() if (t.key, t.target) in keys]
+        out.print(task_table(known, limit))
+        out.print(
+            untried([t.name for t in known if t.trials == 0]), end="", markup=False, soft_wrap=True
+        )
     if stopped:
-        out.print(f"stopped; everything measured is in {db}. Run the same command to go on.")
+        out.print(
+            f"stopped; everything measured is in {db}. Run the same command to go on: "
+            f"it measures {trials} more.",
+            markup=False,
+        )
         raise typer.Exit(130)
+
+
+def untried(names: Sequence[str]) -> str:
+    """Say which tasks got no trial, and how many more trials would reach them all."""
+    if not names:
+        return ""
+    return (
+        f"{counted(len(names), 'task')} got no trial and will run untuned: {'; '.join(names)}\n"
+        f"--trials {len(names)} more would reach all.\n"
+    )

@@ -12,6 +12,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from tilewright.errors import ExpressionError
+from tilewright.expr import ufuncs
+
 if TYPE_CHECKING:
     from tilewright.expr.scalar import Within
 
@@ -46,12 +49,24 @@ class Affine:
     def __hash__(self) -> int:
         return hash(self.variables)
 
+    def __bool__(self) -> bool:
+        raise ExpressionError(
+            f"{self} has no truth value: it is another number in each round. "
+            "Compare it, and choose with select(i < 1, a, b)."
+        )
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **_: Any) -> Any:
+        return ufuncs.apply(ufunc, method, inputs)
+
     @staticmethod
     def of(value: AffineLike) -> Affine:
+        """Return an index, an axis or an integer as an affine index; refuse all else."""
         if isinstance(value, Affine):
             return value
+        if type(value) is int:
+            return Affine(value)
         axis = getattr(value, "affine", None)
-        return Affine(value) if axis is None else axis
+        return Affine(_integer(value)) if axis is None else axis
 
     @staticmethod
     def sum(constant: Extent, terms: Iterable[tuple[str, Extent]]) -> Affine:
@@ -103,6 +118,8 @@ class Affine:
         return low, high
 
     def __add__(self, other: AffineLike) -> Affine:
+        if _is_scalar(other):
+            return NotImplemented
         other = Affine.of(other)
         return Affine.sum(self.constant + other.constant, (*self.terms, *other.terms))
 
@@ -110,6 +127,10 @@ class Affine:
         return self + other
 
     def __mul__(self, factor: Extent) -> Affine:
+        if type(factor) is not int:
+            if _is_scalar(factor):
+                return NotImplemented
+            factor = _factor(self, factor)
         return Affine.sum(self.constant * factor, ((n, c * factor) for n, c in self.terms))
 
     def __rmul__(self, factor: Extent) -> Affine:
@@ -119,26 +140,50 @@ class Affine:
         return self * -1
 
     def __sub__(self, other: AffineLike) -> Affine:
-        return self + -Affine.of(other)
+        return NotImplemented if _is_scalar(other) else self + -Affine.of(other)
 
     def __rsub__(self, other: AffineLike) -> Affine:
         return Affine.of(other) - self
 
+    def __truediv__(self, other: Any) -> Any:
+        return _no_index(self, "/", other)
+
+    def __floordiv__(self, other: Any) -> Any:
+        return _no_index(self, "//", other)
+
+    def __mod__(self, other: Any) -> Any:
+        return _no_index(self, "%", other)
+
+    def __pow__(self, other: Any) -> Any:
+        return _no_index(self, "**", other)
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return _no_index(other, "/", self)
+
+    def __rfloordiv__(self, other: Any) -> Any:
+        return _no_index(other, "//", self)
+
+    def __rmod__(self, other: Any) -> Any:
+        return _no_index(other, "%", self)
+
+    def __rpow__(self, other: Any) -> Any:
+        return _no_index(other, "**", self)
+
     def __ge__(self, low: AffineLike) -> Within:
         from tilewright.expr.scalar import Within
 
-        return Within(self - low, 0, _FAR)
+        return NotImplemented if _is_scalar(low) else Within(self - low, 0, _FAR)
 
     def __lt__(self, high: AffineLike) -> Within:
         from tilewright.expr.scalar import Within
 
-        return Within(self - high, -_FAR, 0)
+        return NotImplemented if _is_scalar(high) else Within(self - high, -_FAR, 0)
 
     def __gt__(self, low: AffineLike) -> Within:
-        return self >= Affine.of(low) + 1
+        return NotImplemented if _is_scalar(low) else self >= Affine.of(low) + 1
 
     def __le__(self, high: AffineLike) -> Within:
-        return self < Affine.of(high) + 1
+        return NotImplemented if _is_scalar(high) else self < Affine.of(high) + 1
 
     def __str__(self) -> str:
         parts = [n if _is_one(c) else f"{n}*{text(c)}" for n, c in self.terms]
@@ -148,6 +193,50 @@ class Affine:
 
 
 AffineLike: TypeAlias = Affine | int | Any
+
+
+def _is_scalar(value: Any) -> bool:
+    """Whether an operand is a scalar expression: it knows what arithmetic with an index means."""
+    return (
+        not isinstance(value, Affine | int | np.ndarray)
+        and hasattr(value, "dtype")
+        and (not isinstance(value, np.generic))
+    )
+
+
+def _integer(value: Any) -> Extent:
+    """Return an integer, or integers of a population, as they are; refuse all else."""
+    if isinstance(value, np.ndarray) and value.dtype.kind in "iu":
+        return value
+    if isinstance(value, int | np.integer) and not isinstance(value, bool):
+        return int(value)
+    raise ExpressionError(
+        f"{value!r} is no affine index: use axes, integers, +, - and multiplication by integers."
+    )
+
+
+def _factor(index: Affine, value: Any) -> Extent:
+    try:
+        return _integer(value)
+    except ExpressionError:
+        return _no_index(index, "*", value)
+
+
+def _no_index(left: Any, sign: str, right: Any) -> Any:
+    """Refuse an operation that leaves affine indices, unless its other side is a scalar."""
+    if _is_scalar(left) or _is_scalar(right):
+        return NotImplemented  # Python asks the scalar then
+    raise ExpressionError(
+        f"{_operand(left)} {sign} {_operand(right)} is no affine index: use axes, "
+        "integers, +, - and multiplication by integers. To compute with the value of an index, "
+        "cast it, as in cast('float32', i)."
+    )
+
+
+def _operand(value: Any) -> str:
+    index = getattr(value, "affine", value)
+    text = str(index) if isinstance(index, Affine) else repr(index)
+    return f"({text})" if " " in text else text
 
 
 def _same(a: Extent, b: Extent) -> bool:

@@ -7,16 +7,28 @@ lowering: axes become broadcast dimensions, loads become fancy indexing, sums of
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from tilewright.errors import ArgumentError
-from tilewright.expr.scalar import Binary, Cast, Const, Index, Load, Scalar, Select, Unary, Within
+from tilewright.expr.affine import Affine
+from tilewright.expr.scalar import (
+    Binary,
+    Cast,
+    Const,
+    Index,
+    Load,
+    Scalar,
+    Select,
+    Table,
+    Unary,
+    Within,
+)
 from tilewright.expr.tensor import Axis, Reduce, Tensor
 
-_UNARY = {
+UNARY = {
     "neg": np.negative,
     "abs": np.abs,
     "exp": np.exp,
@@ -24,10 +36,10 @@ _UNARY = {
     "sqrt": np.sqrt,
     "tanh": np.tanh,
     "floor": np.floor,
-    "sigmoid": lambda x: 0.5 + 0.5 * np.tanh(0.5 * x),
+    "sigmoid": lambda x: np.exp(-np.logaddexp(0.0, -x)),  # precise relative to itself
     "erf": np.vectorize(math.erf, otypes=[np.float64]),
 }
-_BINARY = {
+BINARY = {
     "add": np.add,
     "sub": np.subtract,
     "mul": np.multiply,
@@ -40,7 +52,7 @@ _BINARY = {
     "and": np.logical_and,
     "or": np.logical_or,
 }
-_REDUCE = {"sum": np.sum, "max": np.max, "min": np.min, "prod": np.prod}
+REDUCE = {"sum": np.sum, "max": np.max, "min": np.min, "prod": np.prod}
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
@@ -79,8 +91,17 @@ def _stage(t: Tensor, values: dict[str, np.ndarray], precise: bool) -> np.ndarra
         result = _sum(value, axes, len(t.shape), grid, values)
     else:
         full = np.broadcast_to(_value(value.value, grid, values), [a.extent for a in axes])
-        result = _REDUCE[value.kind](full, axis=tuple(range(len(t.shape), len(axes))))
+        result = REDUCE[value.kind](full, axis=tuple(range(len(t.shape), len(axes))))
     return np.array(np.broadcast_to(result, t.shape), dtype, order="C")
+
+
+def quotient(a: Any, b: Any, dtype: str) -> Any:
+    """Divide integers, rounding to zero: by zero is 0, and the least by -1 stays itself."""
+    a, b = np.asarray(a, dtype), np.asarray(b, dtype)
+    divisor = np.where(b == 0, 1, b).astype(dtype)
+    with np.errstate(over="ignore"):
+        rounded = (a - np.fmod(a, divisor)) // divisor
+    return np.where(b == 0, 0, rounded).astype(dtype)
 
 
 def _sum(
@@ -90,10 +111,16 @@ def _sum(
     grid: dict[str, np.ndarray],
     values: dict[str, np.ndarray],
 ) -> np.ndarray:
-    """Sum a product of factors by einsum, so that no factor is spread over axes it does not use."""
+    return contract([_value(factor, grid, values) for factor in factors(value.value)], axes, rank)
+
+
+def contract(arrays: Sequence[Any], axes: Sequence[Axis], rank: int) -> np.ndarray:
+    """Sum a product over all but the first `rank` axes by einsum.
+
+    No factor is spread over axes that it does not use.
+    """
     operands: list[Any] = []
-    for factor in _factors(value.value):
-        array = np.asarray(_value(factor, grid, values))
+    for array in map(np.asarray, arrays):
         array = array.reshape((1,) * (len(axes) - array.ndim) + array.shape)
         keep = [d for d in range(len(axes)) if array.shape[d] != 1]
         operands.append((array.reshape([array.shape[d] for d in keep]), keep))
@@ -104,9 +131,10 @@ def _sum(
     return np.einsum(spec, *[array for array, _ in operands], optimize=True)
 
 
-def _factors(value: Scalar) -> list[Scalar]:
+def factors(value: Scalar) -> list[Scalar]:
+    """Return what a value is the product of."""
     if isinstance(value, Binary) and value.op == "mul":
-        return _factors(value.left) + _factors(value.right)
+        return factors(value.left) + factors(value.right)
     return [value]
 
 
@@ -120,20 +148,26 @@ def _value(value: Scalar, grid: dict[str, np.ndarray], values: dict[str, np.ndar
             at = np.asarray(index.evaluate(grid))
             return (low <= at) & (at < high)
         case Load(buffer=buffer, index=index):
-            array = values[buffer]
-            at = [i.evaluate(grid) for i in index]
-            return array[tuple(np.clip(i, 0, n - 1) for i, n in zip(at, array.shape, strict=True))]
+            return element(values[buffer], index, grid)
+        case Table(values=numbers, shape=shape, index=index):
+            return element(np.asarray(numbers).reshape(shape), index, grid)
         case Select(condition=condition, yes=yes, no=no):
             return np.where(*(_value(v, grid, values) for v in (condition, yes, no)))
         case Cast(value=inner, dtype=dtype):
             wide = "float64" if dtype.startswith("float") else dtype
             return np.asarray(_value(inner, grid, values)).astype(wide)
         case Unary(op=op, value=inner):
-            return _UNARY[op](_value(inner, grid, values))
+            return UNARY[op](_value(inner, grid, values))
         case Binary(op="div", left=left, right=right):
             a, b = _value(left, grid, values), _value(right, grid, values)
-            return a / b if value.dtype.startswith("float") else np.trunc(a / b).astype(value.dtype)
+            return a / b if value.dtype.startswith("float") else quotient(a, b, value.dtype)
         case Binary(op=op, left=left, right=right):
-            return _BINARY[op](_value(left, grid, values), _value(right, grid, values))
+            return BINARY[op](_value(left, grid, values), _value(right, grid, values))
         case _:
             raise NotImplementedError(f"no meaning for {type(value).__name__}")
+
+
+def element(array: np.ndarray, index: tuple[Affine, ...], grid: dict[str, np.ndarray]) -> Any:
+    """Load from an array; what lies outside of it is not chosen, so any element will do there."""
+    at = zip(index, array.shape, strict=True)
+    return array[tuple(np.clip(i.evaluate(grid), 0, n - 1) for i, n in at)]

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeAlias, Union
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, Union
+
+import numpy as np
 
 from tilewright import dtypes
 from tilewright.errors import ExpressionError
+from tilewright.expr import ufuncs
 from tilewright.expr.affine import Affine
 
 if TYPE_CHECKING:
@@ -17,6 +20,10 @@ UNARY = ("neg", "abs", "exp", "log", "sqrt", "tanh", "sigmoid", "erf", "floor")
 BINARY = ("add", "sub", "mul", "div", "min", "max")
 COMPARE = ("lt", "le", "eq", "ne")
 LOGIC = ("and", "or")
+MAX_POWER = 8  # the greatest exponent that is written as multiplications
+MAX_DEPTH = 128  # levels of one value; Python's stack has room for a few calls on each
+MAX_SIZE = 1 << 14  # parts of one value, each of which is code
+FAR = 1 << 60  # further than any index
 
 _SYMBOL = {
     "add": "+", "sub": "-", "mul": "*", "div": "/", "lt": "<", "le": "<=", "eq": "==", "ne": "!=",
@@ -55,7 +62,10 @@ class Scalar:
         return binary("div", other, self)
 
     def __neg__(self) -> Scalar:
-        return Unary("neg", self, self.dtype)
+        return unary("neg", self)
+
+    def __abs__(self) -> Scalar:
+        return unary("abs", self)
 
     def __lt__(self, other: ScalarLike) -> Scalar:
         return binary("lt", self, other)
@@ -72,11 +82,60 @@ class Scalar:
     def __and__(self, other: Scalar) -> Scalar:
         return binary("and", self, other)
 
+    def __rand__(self, other: ScalarLike) -> Scalar:
+        return binary("and", other, self)
+
     def __or__(self, other: Scalar) -> Scalar:
         return binary("or", self, other)
 
+    def __ror__(self, other: ScalarLike) -> Scalar:
+        return binary("or", other, self)
 
-ScalarLike: TypeAlias = Union[Scalar, Affine, float, int, "Axis"]
+    def __invert__(self) -> Scalar:
+        return invert(self)
+
+    def __pow__(self, exponent: Any) -> Scalar:
+        return power(self, exponent)
+
+    def __rpow__(self, base: Any) -> NoReturn:
+        raise ExpressionError(f"{base!r} ** {self}: write exp({self} * log of the base).")
+
+    def __floordiv__(self, other: Any) -> NoReturn:
+        raise ExpressionError(
+            f"{self} // {other}: write floor(x / y) for floats; x / y of integers rounds to zero."
+        )
+
+    def __rfloordiv__(self, other: Any) -> NoReturn:
+        self.__floordiv__(other)
+
+    def __mod__(self, other: Any) -> NoReturn:
+        raise ExpressionError(f"{self} % {other}: write it with a division, as in x - x / y * y.")
+
+    def __rmod__(self, other: Any) -> NoReturn:
+        self.__mod__(other)
+
+    def __bool__(self) -> bool:
+        kind = "a condition" if self.dtype == "bool" else "a value"
+        raise ExpressionError(
+            f"{self} has no truth value: it is {kind} of each element. Choose with "
+            "select(condition, a, b); combine conditions with &, | and ~, each comparison in "
+            "parentheses, as in (1 <= i) & (i < n); write maximum(a, b) and minimum(a, b)."
+        )
+
+    def __float__(self) -> float:
+        raise ExpressionError(
+            f"{self} is no number: it is a value of each element. Compute with tw.exp, tw.sqrt, "
+            "tw.floor and their like, and convert with cast('float32', ...)."
+        )
+
+    def __int__(self) -> int:
+        return int(float(self))
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **_: Any) -> Any:
+        return ufuncs.apply(ufunc, method, inputs)
+
+
+ScalarLike: TypeAlias = Union[Scalar, Affine, float, int, np.generic, "Axis"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +169,24 @@ class Load(Scalar):
 
 
 @dataclass(frozen=True, slots=True)
+class Table(Scalar):
+    """An element of a small constant array that the expression itself holds, row-major.
+
+    Where unrolling makes its index known it becomes a number, and products with 0, 1 and -1 cost
+    nothing.
+    """
+
+    name: str
+    values: tuple[float, ...]
+    shape: tuple[int, ...]
+    index: tuple[Affine, ...]
+    dtype: str
+
+    def __str__(self) -> str:
+        return f"{self.name}[{', '.join(map(str, self.index))}]"
+
+
+@dataclass(frozen=True, slots=True)
 class Unary(Scalar):
     op: str
     value: Scalar
@@ -127,6 +204,8 @@ class Binary(Scalar):
     dtype: str
 
     def __str__(self) -> str:
+        if self.op == "eq" and self.right == Const(0, "bool"):
+            return f"not ({self.left})"
         if self.op in _SYMBOL:
             return f"({self.left} {_SYMBOL[self.op]} {self.right})"
         return f"{self.op}({self.left}, {self.right})"
@@ -142,9 +221,14 @@ class Within(Scalar):
     dtype: str = "bool"
 
     def __str__(self) -> str:
-        low = "" if self.low <= -(1 << 40) else f"{self.low} <= "
-        high = "" if self.high >= 1 << 40 else f" < {self.high}"
-        return f"{low}{self.index}{high}"
+        index, shift = self.index, 0
+        if isinstance(index.constant, int) and index.terms:
+            index, shift = Affine(0, index.terms), index.constant
+        if self.high - self.low == 1:
+            return f"{index} == {self.low - shift}"
+        low = "" if self.low <= -(1 << 40) else f"{self.low - shift} <= "
+        high = "" if self.high >= 1 << 40 else f" < {self.high - shift}"
+        return f"{low}{index}{high}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,14 +259,112 @@ def scalar(value: ScalarLike, dtype: str) -> Scalar:
         return Index(value)
     if hasattr(value, "affine"):
         return Index(value.affine)  # type: ignore[union-attr]
+    if isinstance(value, np.generic) or (isinstance(value, np.ndarray) and value.ndim == 0):
+        value = value.item()
     if isinstance(value, bool | int | float):
-        if not dtypes.is_float(dtype) and int(value) != value:
+        made = dtypes.number(value, dtype)
+        if made is None:
             raise ExpressionError(
                 f"{value!r} is no {dtype}: cast the other operand first, as in "
-                "cast('float32', ...)."
+                f"cast({_wider(value)!r}, ...)."
             )
-        return Const(float(value) if dtypes.is_float(dtype) else int(value), dtype)
+        return Const(made, dtype)
+    if isinstance(value, np.ndarray) or hasattr(value, "stage"):
+        named = getattr(value, "name", None)
+        what = f"the tensor {named}" if named else "an array"
+        raise ExpressionError(
+            f"{what} is no scalar expression: index it, as in a[i, j]. (An array is declared with "
+            "tensor(...), or with table(...) if it is small and constant.)"
+        )
     raise ExpressionError(f"{value!r} ({type(value).__name__}) is no scalar expression.")
+
+
+def _wider(value: Any) -> str:
+    """Return a type that holds the number, for a message."""
+    wider = ("int32", "int64", "float32", "float64")
+    return next((t for t in wider if dtypes.number(value, t) is not None), "float64")
+
+
+def power(value: Scalar, exponent: Any) -> Scalar:
+    """Multiply `value` with itself; raise ExpressionError for other than a small whole number."""
+    exponent = exponent.item() if isinstance(exponent, np.generic) else exponent
+    whole = dtypes.number(exponent, "int64") if isinstance(exponent, int | float) else None
+    if whole is None or not 0 <= whole <= MAX_POWER or isinstance(exponent, bool):
+        raise ExpressionError(
+            f"{value} ** {exponent}: an exponent is a whole number from 0 to {MAX_POWER}; "
+            "write sqrt(x) for x ** 0.5, 1 / x for x ** -1, and exp(log(x) * y) for others."
+        )
+    count = int(whole)
+    if count == 0:
+        return Const(1.0 if dtypes.is_float(value.dtype) else 1, value.dtype)
+    if count == 1:
+        return value
+    half = power(value, count // 2)
+    square = half * half
+    return square * value if count % 2 else square
+
+
+def equal(left: ScalarLike, right: ScalarLike) -> Scalar:
+    """Compare two values, or an index with an integer: `==` in an expression.
+
+    >>> import tilewright as tw
+    >>> a = tw.tensor("A", (4,))
+    >>> tw.compute("B", (4,), lambda i: tw.select(tw.equal(i, 0), 0.0, a[i]))
+    B: float32 4 = select(i == 0, 0.0, A[i])
+    >>> tw.compute("B", (4,), lambda i: tw.select(tw.equal(a[i], 0.0), 1.0, a[i]))
+    B: float32 4 = select((A[i] == 0.0), 1.0, A[i])
+    """
+    if _is_index(left) and _is_index(right):
+        return Within(Affine.of(left) - Affine.of(right), 0, 1)
+    return binary("eq", left, right)
+
+
+def not_equal(left: ScalarLike, right: ScalarLike) -> Scalar:
+    """Compare two values, or an index with an integer: `!=` in an expression; see `equal`."""
+    if _is_index(left) and _is_index(right):
+        return invert(equal(left, right))
+    return binary("ne", left, right)
+
+
+def _is_index(value: Any) -> bool:
+    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    return whole or isinstance(value, Affine) or hasattr(value, "affine")
+
+
+def invert(condition: Scalar) -> Scalar:
+    """Return the opposite of a condition, in such conditions as loops can be specialised for."""
+    match condition:
+        case Within(index=index, low=low, high=high):
+            parts = [Within(index, -FAR, low)] if low > -(1 << 40) else []
+            parts += [Within(index, high, FAR)] if high < 1 << 40 else []
+            return parts[0] if len(parts) == 1 else Binary("or", parts[0], parts[1], "bool")
+        case Binary(op="and" | "or" as op, left=left, right=right):
+            other = "or" if op == "and" else "and"
+            return Binary(other, invert(left), invert(right), "bool")
+        case Binary(op="eq", left=left, right=Const(value=0, dtype="bool")):
+            return left
+        case Binary(op="eq" | "ne" as op):
+            return replace(condition, op="ne" if op == "eq" else "eq")
+        case Scalar(dtype="bool"):  # less and its like have no opposite that NaN obeys
+            return Binary("eq", condition, Const(0, "bool"), "bool")
+        case _:
+            raise ExpressionError(
+                f"~{condition}, which is of {condition.dtype}: it takes a condition, made by "
+                "comparing."
+            )
+
+
+def unary(op: str, value: ScalarLike) -> Unary:
+    """Apply a function of one scalar: `neg` and `abs` to any number, the others to floats."""
+    x = scalar(value, "float32")
+    numbers = op in ("neg", "abs") and x.dtype != "bool"
+    if not dtypes.is_float(x.dtype) and not numbers:
+        wanted = "a number" if op in ("neg", "abs") else "float32 or float64"
+        raise ExpressionError(
+            f"{op} of {x}, which is of {x.dtype}: it takes {wanted}; "
+            "cast it, as in cast('float32', ...)."
+        )
+    return Unary(op, x, x.dtype)
 
 
 def binary(op: str, left: ScalarLike, right: ScalarLike) -> Scalar:
@@ -244,7 +426,7 @@ def substitute(value: Scalar, values: dict[str, Any]) -> Scalar:
 
     def change(part: Scalar) -> Scalar:
         match part:
-            case Load(index=index):
+            case Load(index=index) | Table(index=index):
                 return replace(part, index=tuple(i.substitute(values) for i in index))
             case Index(index=index) | Within(index=index):
                 return replace(part, index=index.substitute(values))
@@ -254,11 +436,46 @@ def substitute(value: Scalar, values: dict[str, Any]) -> Scalar:
     return rebuild(value, change)
 
 
+def walk(value: Scalar) -> Iterator[Scalar]:
+    """Yield `value` and every part of it, outer before inner, left to right."""
+    open_ = [value]
+    while open_:
+        part = open_.pop()
+        yield part
+        open_.extend(reversed(children(part)))
+
+
 def loads(value: Scalar) -> list[Load]:
     """Return every load in `value`, left to right."""
-    if isinstance(value, Load):
-        return [value]
-    return [load for child in children(value) for load in loads(child)]
+    return [part for part in walk(value) if isinstance(part, Load)]
+
+
+def measure(value: Scalar) -> tuple[int, int]:
+    """Return how deep `value` is nested, and how many parts it has, shared ones each time."""
+    known: dict[int, tuple[int, int]] = {}
+    open_ = [value]
+    while open_:
+        part = open_[-1]
+        inner = children(part)
+        missing = [child for child in inner if id(child) not in known]
+        open_.extend(missing)
+        if not missing:
+            measured = [known[id(child)] for child in inner]
+            depth = max((depth for depth, _ in measured), default=0)
+            known[id(part)] = depth + 1, sum(size for _, size in measured) + 1
+            open_.pop()
+    return known[id(value)]
+
+
+def excess(value: Scalar) -> str:
+    """Say by what a value is larger than one can be, which is walked through recursively."""
+    depth, size = measure(value)
+    if depth <= MAX_DEPTH and size <= MAX_SIZE:
+        return ""
+    return (
+        f"it is nested {depth} deep and has {size} parts, but a value has at most {MAX_DEPTH} "
+        f"levels and {MAX_SIZE} parts"
+    )
 
 
 def conjuncts(condition: Scalar) -> list[Scalar]:

@@ -5,13 +5,16 @@ from __future__ import annotations
 import builtins
 import hashlib
 import inspect
-import itertools
-from collections.abc import Callable, Sequence
+import operator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from tilewright import dtypes
 from tilewright.errors import ExpressionError
+from tilewright.expr import ufuncs
 from tilewright.expr.affine import Affine, AffineLike
 from tilewright.expr.scalar import (
     Cast,
@@ -19,11 +22,15 @@ from tilewright.expr.scalar import (
     Scalar,
     ScalarLike,
     Select,
+    Table,
     Unary,
     Within,
     binary,
     children,
+    excess,
     scalar,
+    unary,
+    walk,
 )
 from tilewright.expr.verify import check_loads
 
@@ -35,28 +42,32 @@ class Axis:
 
     __slots__ = ("extent", "name", "reduce")
 
-    def __init__(self, name: str, extent: int, reduce: bool = False) -> None:
-        if not isinstance(extent, int) or extent < 1:  # pyright: ignore[reportUnnecessaryIsInstance]
+    def __init__(self, name: str, extent: Any, reduce: bool = False) -> None:
+        whole = _whole(extent)
+        if whole is None or whole < 1:
             raise ExpressionError(
                 f"axis {name!r} of extent {extent!r}: an extent is a positive integer."
             )
-        self.name, self.extent, self.reduce = name, extent, reduce
+        self.name, self.extent, self.reduce = _name("an axis", name), whole, reduce
 
     @property
     def affine(self) -> Affine:
         return Affine(0, ((self.name, 1),))
 
     def __add__(self, other: IndexLike) -> Affine:
-        return self.affine + affine(other)
+        return self.affine + other
 
     def __radd__(self, other: IndexLike) -> Affine:
-        return affine(other) + self.affine
+        return self.affine + other
 
     def __sub__(self, other: IndexLike) -> Affine:
-        return self.affine - affine(other)
+        return self.affine - other
 
     def __rsub__(self, other: IndexLike) -> Affine:
-        return affine(other) - self.affine
+        return other - self.affine
+
+    def __neg__(self) -> Affine:
+        return -self.affine
 
     def __mul__(self, factor: int) -> Affine:
         return self.affine * factor
@@ -64,33 +75,61 @@ class Axis:
     def __rmul__(self, factor: int) -> Affine:
         return self.affine * factor
 
+    def __truediv__(self, other: Any) -> Any:
+        return self.affine / other
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return other / self.affine
+
+    def __floordiv__(self, other: Any) -> Any:
+        return self.affine // other
+
+    def __rfloordiv__(self, other: Any) -> Any:
+        return other // self.affine
+
+    def __mod__(self, other: Any) -> Any:
+        return self.affine % other
+
+    def __rmod__(self, other: Any) -> Any:
+        return other % self.affine
+
+    def __pow__(self, other: Any) -> Any:
+        return self.affine**other
+
+    def __rpow__(self, other: Any) -> Any:
+        return other**self.affine
+
     def __ge__(self, low: IndexLike) -> Within:
-        return self.affine >= affine(low)
+        return self.affine >= low
 
     def __lt__(self, high: IndexLike) -> Within:
-        return self.affine < affine(high)
+        return self.affine < high
 
     def __gt__(self, low: IndexLike) -> Within:
-        return self.affine > affine(low)
+        return self.affine > low
 
     def __le__(self, high: IndexLike) -> Within:
-        return self.affine <= affine(high)
+        return self.affine <= high
+
+    def __bool__(self) -> bool:
+        return bool(self.affine)
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **_: Any) -> Any:
+        return ufuncs.apply(ufunc, method, inputs)
 
     def __repr__(self) -> str:
         return f"{self.name}({self.extent})"
 
 
-IndexLike = Axis | Affine | int
+IndexLike = Axis | Affine | int | np.integer[Any]
 
 
 def affine(index: IndexLike | AffineLike) -> Affine:
-    if isinstance(index, Axis):
-        return index.affine
-    if isinstance(index, Affine | int):
-        return Affine.of(index)
-    raise ExpressionError(
-        f"{index!r} is no affine index: use axes, integers, +, - and multiplication by integers."
-    )
+    """Return an index of a load; raise ExpressionError for what is no affine index."""
+    made = Affine.of(index)
+    if any(isinstance(part, np.ndarray) for part in (made.constant, *(c for _, c in made.terms))):
+        raise ExpressionError(f"{index} is no affine index: it holds an array; index by one axis.")
+    return made
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +166,11 @@ class Tensor:
             )
         return _TensorLoad(self.name, tuple(affine(i) for i in index), self.dtype, self)
 
+    def __reduce__(self) -> Any:
+        from tilewright.expr.flat import flatten, restore
+
+        return restore, (flatten(self),)
+
     def __repr__(self) -> str:
         shape = " x ".join(map(str, self.shape)) or "scalar"
         return f"{self.name}: {self.dtype} {shape}" + (
@@ -136,23 +180,19 @@ class Tensor:
     @property
     def stages(self) -> tuple[Tensor, ...]:
         """Every computed tensor that this one needs, in order, itself last."""
-        return tuple(t for t in _reach(self) if t.stage)
+        return tuple(t for t in reach(self) if t.stage)
 
     @property
     def inputs(self) -> tuple[Tensor, ...]:
         """Every tensor that must be given, in the order in which the expression first loads it."""
-        return tuple(t for t in _reach(self) if not t.stage)
+        return tuple(t for t in reach(self) if not t.stage)
 
     @property
     def canonical(self) -> str:
-        """The expression as text: equal texts are equal work, whatever the operator was called."""
-        lines = [f"{t.name}:{t.dtype}{list(t.shape)}{'const' * t.constant}" for t in self.inputs]
-        for t in self.stages:
-            assert t.stage
-            reduce = t.stage.reduce_axes
-            ranges = ",".join(f"{a.name}<{a.extent}" for a in (*t.stage.axes, *reduce))
-            lines.append(f"{t.name}:{t.dtype}{list(t.shape)} for {ranges} = {t.stage.value}")
-        return "\n".join(lines)
+        """The expression as text: equal texts are equal work, whatever its parts are called."""
+        from tilewright.expr.canonical import canonical
+
+        return canonical(self)
 
     @property
     def digest(self) -> str:
@@ -192,43 +232,94 @@ class Stage:
 
 
 def tensor(
-    name: str, shape: Sequence[int], dtype: str = "float32", *, constant: bool = False
+    name: str, shape: Sequence[int] | int, dtype: Any = "float32", *, constant: bool = False
 ) -> Tensor:
-    """Declare an input. `constant` promises that its values never change: it may be packed."""
-    return Tensor(name, _shape(name, shape), dtypes.check(dtype), constant)
+    """Declare an input. `constant` promises that its values never change: it may be packed.
+
+    A shape of one extent may be given as the integer; `dtype` is a name, or NumPy's.
+    """
+    return Tensor(_name("a tensor", name), _shape(name, shape), dtypes.check(dtype), constant)
 
 
-def reduce_axis(name: str, extent: int) -> Axis:
+def reduce_axis(name: str, extent: int | np.integer[Any]) -> Axis:
     """Declare an axis to reduce over."""
     return Axis(name, extent, reduce=True)
 
 
-def compute(name: str, shape: Sequence[int], value: Callable[..., ScalarLike]) -> Tensor:
+def compute(name: str, shape: Sequence[int] | int, value: Callable[..., ScalarLike]) -> Tensor:
     """Declare a tensor by the value of its elements; the function's arguments name its axes.
 
     >>> a = tensor("A", (4, 8))
     >>> compute("B", (4, 8), lambda y, x: a[y, x] * 2.0)
     B: float32 4 x 8 = (A[y, x] * 2.0)
     """
-    shape = _shape(name, shape)
+    shape = _shape(_name("a tensor", name), shape)
     names = _axis_names(value, len(shape))
     axes = tuple(Axis(n, e) for n, e in zip(names, shape, strict=True))
     body = scalar(value(*axes), "float32")
+    inner = body.value if isinstance(body, Reduce) else body
+    if reason := excess(inner):
+        raise ExpressionError(
+            f"cannot compute {name}: {reason}. Make stages of its parts, each by compute(...), or "
+            "reduce over an axis, as in tw.sum(a[i, k], over=k)."
+        )
     taken = [a.name for a in (*axes, *(body.axes if isinstance(body, Reduce) else ()))]
     if len(set(taken)) != len(taken):
         raise ExpressionError(f"axes of {name} share a name: {', '.join(taken)}; rename one.")
     _check(name, body, set(taken))
     reduced = body.axes if isinstance(body, Reduce) else ()
     extents = {axis.name: axis.extent for axis in (*axes, *reduced)}
-    shapes = {t.name: t.shape for t in _tensors(body)}
-    check_loads(name, body.value if isinstance(body, Reduce) else body, extents, shapes)
+    sources: dict[str, Tensor] = {}
+    for t in _tensors(body):
+        if t.name == name or sources.setdefault(t.name, t) is not t:
+            raise ExpressionError(f"two tensors are called {t.name!r}; rename one.")
+    shapes = {t.name: t.shape for t in sources.values()}
+    check_loads(name, inner, extents, shapes)
     return Tensor(name, shape, body.dtype, False, Stage(axes, body))
+
+
+class Constants:
+    """A small constant array inside of an expression; made by `table`, indexed like a tensor."""
+
+    def __init__(self, name: str, array: Any, dtype: str) -> None:
+        made = np.asarray(array, np.float64 if dtypes.is_float(dtype) else np.int64)
+        self.name, self.shape, self.dtype = name, made.shape, dtype
+        self.values = tuple(made.ravel().tolist())
+
+    def __getitem__(self, index: IndexLike | tuple[IndexLike, ...]) -> Table:
+        index = index if isinstance(index, tuple) else (index,)
+        if len(index) != len(self.shape):
+            raise ExpressionError(
+                f"{self.name} has {len(self.shape)} dimensions {self.shape}, "
+                f"but is indexed with {len(index)}."
+            )
+        at = tuple(affine(i) for i in index)
+        return Table(self.name, self.values, self.shape, at, self.dtype)
+
+
+def table(name: str, array: Any, dtype: Any = "float32") -> Constants:
+    """Make a small constant array part of an expression, as the matrix of a transform is.
+
+    >>> import tilewright as tw
+    >>> smooth = tw.table("S", [[0.5, 0.5, 0.0], [0.0, 0.5, 0.5]])
+    >>> x, k = tw.tensor("X", (3,)), tw.reduce_axis("k", 3)
+    >>> tw.compute("Y", (2,), lambda i: tw.sum(smooth[i, k] * x[k], over=k))
+    Y: float32 2 = sum((S[i, k] * X[k]), over=k)
+    """
+    return Constants(name, array, dtypes.check(dtype))
 
 
 def reduce(kind: str, value: ScalarLike, over: Axis | Sequence[Axis]) -> Reduce:
     axes = (over,) if isinstance(over, Axis) else tuple(over)
     body = scalar(value, "float32")
+    if not axes:
+        raise ExpressionError(f"{kind} of {body} over no axis: name one, made by reduce_axis.")
     for axis in axes:
+        if not isinstance(axis, Axis):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ExpressionError(
+                f"cannot reduce over {over!r}: give the axis itself, as in "
+                f"k = reduce_axis('k', 8) and {kind}(..., over=k)."
+            )
         if not axis.reduce:
             raise ExpressionError(f"cannot reduce over {axis!r}: declare it with reduce_axis.")
     if body.dtype == "bool":
@@ -237,13 +328,37 @@ def reduce(kind: str, value: ScalarLike, over: Axis | Sequence[Axis]) -> Reduce:
 
 
 def sum(value: ScalarLike, over: Axis | Sequence[Axis]) -> Reduce:
-    """Add up `value` over one or more reduce axes."""
+    """Add up `value` over one or more reduce axes, in the type of `value`.
+
+    Small integers wrap where the sum leaves their type, and float32 adds up in float32: cast the
+    value first for more, as in `sum(cast("int32", a[k]) * cast("int32", b[k]), over=k)`.
+    """
     return reduce("sum", value, over)
 
 
 def max(value: ScalarLike, over: Axis | Sequence[Axis]) -> Reduce:
     """Take the greatest `value` over one or more reduce axes."""
     return reduce("max", value, over)
+
+
+def min(value: ScalarLike, over: Axis | Sequence[Axis]) -> Reduce:
+    """Take the least `value` over one or more reduce axes.
+
+    >>> a, k = tensor("A", (4, 8)), reduce_axis("k", 8)
+    >>> compute("B", (4,), lambda y: min(a[y, k], over=k))
+    B: float32 4 = min(A[y, k], over=k)
+    """
+    return reduce("min", value, over)
+
+
+def prod(value: ScalarLike, over: Axis | Sequence[Axis]) -> Reduce:
+    """Multiply `value` over one or more reduce axes.
+
+    >>> a, k = tensor("A", (4, 8)), reduce_axis("k", 8)
+    >>> compute("B", (4,), lambda y: prod(a[y, k], over=k))
+    B: float32 4 = prod(A[y, k], over=k)
+    """
+    return reduce("prod", value, over)
 
 
 def maximum(a: ScalarLike, b: ScalarLike) -> Scalar:
@@ -256,7 +371,13 @@ def minimum(a: ScalarLike, b: ScalarLike) -> Scalar:
 
 def select(condition: Scalar, yes: ScalarLike, no: ScalarLike) -> Select:
     """Choose by `condition`; the side that is not chosen is not loaded."""
-    dtype = yes.dtype if isinstance(yes, Scalar) else getattr(no, "dtype", "float32")
+    if not isinstance(condition, Scalar):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ExpressionError(
+            f"select({condition!r}, ...) needs a condition, and was given {condition!r} "
+            f"({type(condition).__name__}): compare with <, <=, > or >=, with equal(a, b) instead "
+            "of a == b and not_equal(a, b) instead of a != b, and write ~condition for not."
+        )
+    dtype = _dtype_of(yes) or _dtype_of(no) or "float32"
     a, b = scalar(yes, dtype), scalar(no, dtype)
     if condition.dtype != "bool" or a.dtype != b.dtype:
         raise ExpressionError(
@@ -266,12 +387,92 @@ def select(condition: Scalar, yes: ScalarLike, no: ScalarLike) -> Select:
     return Select(condition, a, b, a.dtype)
 
 
-def cast(dtype: str, value: ScalarLike) -> Cast:
-    return Cast(scalar(value, dtype), dtypes.check(dtype))
+def _dtype_of(value: ScalarLike) -> str | None:
+    """Return the type that an operand has by itself; a number takes that of the other."""
+    if isinstance(value, Scalar):
+        return value.dtype
+    return "int64" if isinstance(value, Axis | Affine) else None
 
 
-def unary(op: str, value: Scalar) -> Unary:
-    return Unary(op, value, value.dtype)
+def cast(dtype: Any, value: ScalarLike) -> Cast:
+    """Convert a value to `dtype`, as in `cast("float32", n[i])`; floats lose their fraction."""
+    if isinstance(dtype, Scalar | Axis | Affine):
+        raise ExpressionError(
+            f"cast({dtype}, {value!r}): the type comes first, as in cast({str(value)!r}, ...)."
+        )
+    dtype = dtypes.check(dtype)
+    number = isinstance(value, float) and dtypes.number(value, dtype) is None
+    return Cast(scalar(value, "float64" if number else dtype), dtype)
+
+
+def exp(value: ScalarLike) -> Unary:
+    """Raise e to the power of a float.
+
+    >>> a = tensor("A", (4,))
+    >>> compute("B", (4,), lambda i: exp(a[i]))
+    B: float32 4 = exp(A[i])
+    """
+    return unary("exp", value)
+
+
+def log(value: ScalarLike) -> Unary:
+    """Take the natural logarithm of a float; that of zero is -inf, of less NaN.
+
+    >>> n = tensor("N", (4,), "int32")
+    >>> compute("B", (4,), lambda i: log(cast("float32", n[i])))
+    B: float32 4 = log(float32(N[i]))
+    """
+    return unary("log", value)
+
+
+def sqrt(value: ScalarLike) -> Unary:
+    """Take the square root of a float; that of less than zero is NaN.
+
+    >>> a = tensor("A", (4,))
+    >>> compute("B", (4,), lambda i: 1.0 / sqrt(a[i] + 1e-5))
+    B: float32 4 = (1.0 / sqrt((A[i] + 1e-05)))
+    """
+    return unary("sqrt", value)
+
+
+def tanh(value: ScalarLike) -> Unary:
+    """Take the hyperbolic tangent of a float.
+
+    >>> a = tensor("A", (4,))
+    >>> compute("B", (4,), lambda i: tanh(a[i]))
+    B: float32 4 = tanh(A[i])
+    """
+    return unary("tanh", value)
+
+
+def sigmoid(value: ScalarLike) -> Unary:
+    """Take the logistic function 1 / (1 + exp(-x)) of a float.
+
+    >>> a = tensor("A", (4,))
+    >>> compute("silu", (4,), lambda i: a[i] * sigmoid(a[i]))
+    silu: float32 4 = (A[i] * sigmoid(A[i]))
+    """
+    return unary("sigmoid", value)
+
+
+def erf(value: ScalarLike) -> Unary:
+    """Take the error function of a float, of which GELU is made.
+
+    >>> a = tensor("A", (4,))
+    >>> compute("gelu", (4,), lambda i: a[i] * 0.5 * (1.0 + erf(a[i] * 0.5**0.5)))
+    gelu: float32 4 = ((A[i] * 0.5) * (1.0 + erf((A[i] * 0.7071067811865476))))
+    """
+    return unary("erf", value)
+
+
+def floor(value: ScalarLike) -> Unary:
+    """Round a float down to a whole number, which stays a float.
+
+    >>> a = tensor("A", (4,))
+    >>> compute("B", (4,), lambda i: a[i] - floor(a[i]))
+    B: float32 4 = (A[i] - floor(A[i]))
+    """
+    return unary("floor", value)
 
 
 def plain(value: Scalar) -> Scalar:
@@ -284,8 +485,30 @@ def plain(value: Scalar) -> Scalar:
     )
 
 
-def _shape(name: str, shape: Sequence[int]) -> tuple[int, ...]:
-    shape = tuple(int(extent) for extent in shape)
+def _whole(value: Any) -> int | None:
+    """Return an integer, NumPy's too, as Python's; None for what is none."""
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        return None
+    try:
+        return operator.index(value)
+    except TypeError:
+        return None
+
+
+def _name(of: str, name: Any) -> str:
+    if not isinstance(name, str) or not name:
+        raise ExpressionError(f"{name!r} is no name for {of}: give a text that is not empty.")
+    return name
+
+
+def _shape(name: str, shape: Sequence[int] | int) -> tuple[int, ...]:
+    given: Any = (shape,) if _whole(shape) is not None else shape
+    wholes = [_whole(e) for e in given] if isinstance(given, Iterable) else [None]
+    shape = tuple(whole for whole in wholes if whole is not None)
+    if len(shape) < len(wholes):
+        raise ExpressionError(
+            f"shape {given!r} of {name}: give a tuple of integers, as in (4, 8), or one integer."
+        )
     if any(extent < 1 for extent in shape):
         raise ExpressionError(f"shape {shape} of {name}: every extent must be at least 1.")
     if _product(shape) > 1 << 40:
@@ -312,27 +535,29 @@ def _axis_names(function: Callable[..., Any], rank: int) -> list[str]:
 
 
 def _tensors(value: Scalar) -> list[Tensor]:
-    if isinstance(value, _TensorLoad):
-        return [value.tensor]
-    inner = (value.value,) if isinstance(value, Reduce) else children(value)
-    return list(itertools.chain.from_iterable(map(_tensors, inner)))
+    parts = walk(value.value if isinstance(value, Reduce) else value)
+    return [part.tensor for part in parts if isinstance(part, _TensorLoad)]
 
 
-def _reach(root: Tensor) -> list[Tensor]:
+def reach(root: Tensor) -> list[Tensor]:
+    """Return `root` and every tensor that it needs, sources first."""
     order: list[Tensor] = []
     names: dict[str, Tensor] = {}
 
-    def visit(t: Tensor) -> None:
-        if t.name in names:
-            if names[t.name] is not t:
-                raise ExpressionError(f"two tensors are called {t.name!r}; rename one.")
-            return
-        names[t.name] = t
-        for source in _tensors(t.stage.value) if t.stage else ():
-            visit(source)
-        order.append(t)
+    def sources(t: Tensor) -> Iterator[Tensor]:
+        if names.setdefault(t.name, t) is not t:
+            raise ExpressionError(f"two tensors are called {t.name!r}; rename one.")
+        return iter(_tensors(t.stage.value) if t.stage else ())
 
-    visit(root)
+    open_ = [(root, sources(root))]
+    while open_:
+        t, rest = open_[-1]
+        source = next(rest, None)
+        if source is None:
+            order.append(t)
+            open_.pop()
+        elif names.get(source.name) is not source:
+            open_.append((source, sources(source)))
     return order
 
 
@@ -350,7 +575,8 @@ def _check(name: str, value: Scalar, axes: set[str], top: bool = True) -> None:
         raise ExpressionError(
             f"{name} reduces inside a larger expression: make the reduction a stage of its own."
         )
-    indices = value.index if isinstance(value, Load) else (getattr(value, "index", None),)
+    table = isinstance(value, Load | Table)
+    indices = value.index if table else (getattr(value, "index", None),)
     for index in indices:
         for variable in index.variables if isinstance(index, Affine) else ():
             if variable not in axes:

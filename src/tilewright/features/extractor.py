@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from tilewright.features.loops import contexts
+from tilewright.features.loops import COLUMNS, contexts
 from tilewright.schedule.schedule import Schedule
 from tilewright.space.space import Space
 
@@ -16,7 +16,10 @@ class Extractor(Protocol):
     """Turns a population into features; the same columns for every row, whatever its structure."""
 
     def extract(self, space: Space[Schedule], rows: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-        """Return float32 features (rows, columns) for an int32 matrix (rows, knobs)."""
+        """Return float32 features (rows, columns) for an int32 matrix (rows, knobs).
+
+        A row that cannot be lowered, since its program raises, is all NaN.
+        """
         ...
 
 
@@ -40,10 +43,8 @@ class NestExtractor(Protocol):
 
 def lowered(space: Space[Schedule], rows: np.ndarray[Any, Any], features: Any) -> Any:
     """Lower the rows, those that share their structure together, and collect their features."""
-    out: np.ndarray[Any, Any] | None = None
+    width = features(np.zeros((1, 1, len(COLUMNS)), np.float32)).shape[1]
+    out = np.full((len(rows), width), np.nan, np.float32)
     for where, schedule in space.populations(rows):
-        part = features(contexts(schedule.loops, len(where)))
-        if out is None:
-            out = np.zeros((len(rows), part.shape[1]), np.float32)
-        out[where] = part
-    return np.zeros((0, 0), np.float32) if out is None else out
+        out[where] = features(contexts(schedule.loops, len(where)))
+    return out

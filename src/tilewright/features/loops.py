@@ -13,7 +13,7 @@ import numpy as np
 from tilewright import dtypes
 from tilewright.expr.affine import Affine
 from tilewright.expr.scalar import loads
-from tilewright.loops.nodes import Block, Buffer, Loop, Nest, offset, walk
+from tilewright.loops.nodes import Block, Buffer, Loop, Nest, Path, offset, walk
 
 COLUMNS = (
     "extent", "outer", "inner", "serial", "parallel", "vectorize", "unroll", "reduce",
@@ -25,11 +25,20 @@ Array = np.ndarray[Any, Any]
 
 
 def contexts(nest: Nest, count: int) -> Array:
-    """Return float32 (count, loops, columns): sizes as log2(1 + x), flags as 0 and 1."""
+    """Return float32 (count, loops, columns): sizes as log2(1 + x), flags as 0 and 1.
+
+    Blocks that multiply and add come first, so that who reads only so many loops sees those.
+    """
     rows: list[Array] = []
-    for outer, block in walk(nest.body):
+    for outer, block in sorted(walk(nest.body), key=_weight):
         rows += _of_block(outer, block, nest, count)
     return np.stack(rows, axis=1) if rows else np.zeros((count, 1, len(COLUMNS)), np.float32)
+
+
+def _weight(path: Path) -> tuple[bool, bool]:
+    """Sort sums of products first, then other reductions: that is where the time goes."""
+    block = path[1]
+    return len(loads(block.value)) < 2 or block.reduce is None, block.reduce is None
 
 
 def _of_block(outer: tuple[Loop, ...], block: Block, nest: Nest, count: int) -> list[Array]:
@@ -40,46 +49,42 @@ def _of_block(outer: tuple[Loop, ...], block: Block, nest: Nest, count: int) -> 
     for depth, loop in enumerate(outer):
         extents[depth] = loop.extent
     inner = np.cumprod(extents[::-1], axis=0)[::-1]
-    before = np.cumprod(extents, axis=0) / extents
-    reach = [touched(buffer, index, outer, extents) for buffer, index in accesses]
-    strides = [_strides(buffer, index, outer, count) for buffer, index in accesses]
-    written = _written_out(outer, extents)
+    bytes_ = np.stack([touched(buffer, index, outer, extents) for buffer, index in accesses])
+    reuse = inner * 4 / bytes_
+    steps = np.stack([_strides(buffer, index, outer, count) for buffer, index in accesses])
     table = np.zeros((len(outer), len(COLUMNS), count), np.float32)
+    table[:, 0] = extents
+    table[:, 1] = np.cumprod(extents, axis=0) / extents
+    table[:, 2] = inner
+    table[:, 8] = bytes_.sum(axis=0)
+    table[:, 9] = bytes_.max(axis=0)
+    table[:, 10] = bytes_[0]
+    table[:, 11] = reuse.min(axis=0)
+    table[:, 12] = reuse.max(axis=0)
+    table[:, 13] = steps.min(axis=0)
+    table[:, 14] = steps.max(axis=0)
+    table[:, 15] = 2 * inner / bytes_.sum(axis=0)
+    table[:, 16] = _written_out(outer, extents)
+    table = np.log2(1 + table)
+    table[:, 3:8] = 0
     for depth, loop in enumerate(outer):
-        bytes_ = np.stack([t[depth] for t in reach])
-        reuse = inner[depth] * 4 / bytes_
-        step = np.stack([s[depth] for s in strides])
-        table[depth, 0] = extents[depth]
-        table[depth, 1] = before[depth]
-        table[depth, 2] = inner[depth]
-        table[depth, 8] = bytes_.sum(axis=0)
-        table[depth, 9] = bytes_.max(axis=0)
-        table[depth, 10] = bytes_[0]
-        table[depth, 11] = reuse.min(axis=0)
-        table[depth, 12] = reuse.max(axis=0)
-        table[depth, 13] = step.min(axis=0)
-        table[depth, 14] = step.max(axis=0)
-        table[depth, 15] = 2 * inner[depth] / bytes_.sum(axis=0)
-        table[depth, 16] = written[depth]
-        table[depth] = np.log2(1 + table[depth])
-        table[depth, 3:8] = 0
         table[depth, COLUMNS.index(loop.kind)] = 1
         table[depth, 7] = loop.reduce
-    return [np.ascontiguousarray(row.T) for row in table]
+    return list(np.ascontiguousarray(table.transpose(0, 2, 1)))
 
 
 def touched(
     buffer: Buffer, index: tuple[Affine, ...], outer: tuple[Loop, ...], extents: Array
 ) -> Array:
     """Return (loops, count): bytes that a loop and all loops inside of it touch of a buffer."""
+    place = {loop.name: depth for depth, loop in enumerate(outer)}
     total = np.full(extents.shape, float(dtypes.nbytes(buffer.dtype)))
     for dimension in index:
-        reach = np.zeros(extents.shape[1])
-        for depth in reversed(range(len(outer))):
-            coefficient = dimension.coefficient(outer[depth].name)
-            if isinstance(coefficient, np.ndarray) or coefficient:
-                reach = reach + np.abs(coefficient) * (extents[depth] - 1)
-            total[depth] *= reach + 1
+        reach = np.zeros(extents.shape)
+        for name, coefficient in dimension.terms:
+            if name in place:
+                reach[place[name]] = np.abs(coefficient) * (extents[place[name]] - 1)
+        total *= np.cumsum(reach[::-1], axis=0)[::-1] + 1
     return total
 
 
@@ -87,10 +92,11 @@ def _strides(
     buffer: Buffer, index: tuple[Affine, ...], outer: tuple[Loop, ...], count: int
 ) -> Array:
     """Return (loops, count): how far a loop's next round moves in a buffer, in elements."""
-    flat = offset(buffer.shape, index)
+    place = {loop.name: depth for depth, loop in enumerate(outer)}
     out = np.zeros((len(outer), count))
-    for depth, loop in enumerate(outer):
-        out[depth] = np.abs(flat.coefficient(loop.name))
+    for name, coefficient in offset(buffer.shape, index).terms:
+        if name in place:
+            out[place[name]] = np.abs(coefficient)
     return out
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
+from tilewright.errors import ArgumentError
 from tilewright.graph.kernels import arguments
 from tilewright.graph.model import Model
 from tilewright.graph.module import Call, Module
@@ -22,16 +24,30 @@ from tilewright.tuning.task import Operator, Task
 
 def compile(
     model: Model,
-    records: Records | None = None,
+    records: Records | str | Path | None = None,
     *,
     target: Target | None = None,
     threads: int | None = None,
 ) -> Module:
     """Compile a network with the best schedules on record, and a fallback for work without any.
 
-    Constants are packed now. `threads` is how many threads a run uses unless it says otherwise
-    (default: the target's cores).
+    `records` may be the path of a database. Constants are packed now. `threads` is how many threads
+    a run uses unless it says otherwise (default: the target's cores); work without records for so
+    many uses those for one.
     """
+    if not isinstance(model, Model):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ArgumentError(
+            f"cannot compile {model!r:.60} ({type(model).__name__}): give a network, as in "
+            "compile(load_onnx('model.onnx')); build(...) takes expressions and schedules."
+        )
+    if isinstance(records, str | Path):
+        with Records(records, create=False) as opened:
+            return compile(model, opened, target=target, threads=threads)
+    if records is not None and not isinstance(records, Records):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ArgumentError(
+            f"cannot take schedules from {records!r:.60} ({type(records).__name__}): give Records, "
+            "such as result.records, or the path of a database."
+        )
     target = target or host()
     check_runs_here(target)
     count = checked(threads, target.cores)

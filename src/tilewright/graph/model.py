@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
+from typing import TYPE_CHECKING
 
 from tilewright.graph.ir import Graph
 from tilewright.graph.kernels import operator_of
@@ -13,12 +14,21 @@ from tilewright.graph.passes import optimize
 from tilewright.target import Target, host
 from tilewright.tuning.task import Operator, Task
 
+if TYPE_CHECKING:
+    import onnx
+
 
 @dataclass(frozen=True, eq=False)
 class Model:
     """A network. `source` is the graph as the file states it; `graph` is what is compiled."""
 
     source: Graph
+
+    def __repr__(self) -> str:
+        values, source = self.source.values, self.source
+        outputs = ", ".join(str(values[name]) for name in source.outputs)
+        inputs = ", ".join(map(str, source.inputs))
+        return f"Model({inputs} -> {outputs}; {len(source.nodes)} nodes)"
 
     @cached_property
     def graph(self) -> Graph:
@@ -42,10 +52,12 @@ class Model:
 
 
 def load_onnx(
-    path: str | PathLike[str], shapes: Mapping[str, Sequence[int]] | None = None
+    path: str | PathLike[str] | onnx.ModelProto,
+    shapes: Mapping[str, Sequence[int]] | None = None,
 ) -> Model:
-    """Load a network from an ONNX file; `shapes` fixes inputs whose shape the file leaves open.
+    """Load a network from an ONNX file, or from an `onnx.ModelProto`.
 
+    `shapes` fixes inputs whose shape the file leaves open, as in `{"input": (1, 3, 224, 224)}`.
     Raise ModelError for a missing or broken file, for open shapes, and for operators that are not
     supported (all of them at once, with the names of their nodes).
     """

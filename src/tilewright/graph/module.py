@@ -6,6 +6,7 @@ import ctypes
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from tilewright.graph.ir import Graph, Value
 from tilewright.graph.plan import Plan
 from tilewright.loops.nodes import Buffer, product
 from tilewright.runtime.artifact import Artifact
+from tilewright.runtime.kernel import from_dlpack
 from tilewright.runtime.load import Loaded, Loader, pointers
 from tilewright.runtime.memory import ALIGNMENT, empty
 from tilewright.runtime.threads import checked
@@ -35,11 +37,15 @@ class Call:
     artifact: Artifact
     places: tuple[str | Array | Buffer, ...]
 
+    def __repr__(self) -> str:
+        return f"Call({self.node}: {self.work}, {self.flops} operations)"
+
 
 class Module:
     """A network ready to run: `module(x)` or `module(name=x, ...)` on arrays.
 
-    It holds its own memory, so one module serves one caller at a time; compile another for more.
+    What it returns is new at each call. It holds its own memory for what lies between, so calls
+    from several threads wait for each other; compile another module to run two at once.
     """
 
     def __init__(
@@ -53,6 +59,7 @@ class Module:
     ) -> None:
         self.untuned = untuned  # work that no record was found for
         self.graph, self.calls, self.plan, self.threads = graph, calls, plan, threads
+        self._alone = Lock()  # held by a call while it uses the memory and the table of addresses
         self._loader = Loader(recycle=1 << 30)
         self._arena = empty((max(1, plan.nbytes),), "uint8")
         self._scratch = empty((max(1, max(map(_scratch, calls), default=0)),), "uint8")
@@ -71,6 +78,15 @@ class Module:
         self._entry = self._loader.load(_sequence(calls, self._starts, loaded, target))
         self._values = graph.values
 
+    def __repr__(self) -> str:
+        values = self.graph.values
+        ends = (self.inputs, (values[name] for name in self.graph.outputs))
+        inputs, outputs = (", ".join(map(str, end)) for end in ends)
+        return (
+            f"Module({inputs} -> {outputs}; {len(self.calls)} kernels, "
+            f"{len(self.untuned)} untuned, threads={self.threads})"
+        )
+
     @property
     def inputs(self) -> tuple[Value, ...]:
         return self.graph.inputs
@@ -87,29 +103,34 @@ class Module:
         that is wrong, if they do not fit.
         """
         count, given = checked(threads, self.threads), self._check(arrays, named)
+        with self._alone:
+            results = self._run(given, count)
+        return results[0] if len(results) == 1 else results
+
+    def _run(self, given: Mapping[str, Array], threads: int) -> tuple[Array, ...]:
         outputs: dict[str, Array] = {}
         for name in self.graph.outputs:
             value = self._values[name]
             outputs[name] = empty(value.shape, value.dtype)
         self._bind(given, outputs)
-        self._entry.run(self._table, count)
-        results = tuple(self._result(name, given, outputs) for name in self.graph.outputs)
-        return results[0] if len(results) == 1 else results
+        self._entry.run(self._table, threads)
+        return tuple(self._result(name, given, outputs) for name in self.graph.outputs)
 
     def profile(
         self, *arrays: Any, threads: int | None = None, repeats: int = 20
     ) -> list[tuple[Call, float]]:
         """Run kernel by kernel; return each call with its least time in seconds."""
-        held = self(*arrays, threads=threads)  # the kernels write to it below
-        count = checked(threads, self.threads)
+        count, given = checked(threads, self.threads), self._check(arrays, {})
         best = [float("inf")] * len(self.calls)
-        for _ in range(repeats):
-            for i, call in enumerate(self.calls):
-                at = ctypes.addressof(self._table) + 8 * self._starts[i]
-                begin = time.perf_counter_ns()
-                self._loaded[call.artifact.name].run(at, count)
-                best[i] = min(best[i], (time.perf_counter_ns() - begin) * 1e-9)
-        del held
+        with self._alone:
+            held = self._run(given, count)  # the kernels write to it below
+            for _ in range(repeats):
+                for i, call in enumerate(self.calls):
+                    at = ctypes.addressof(self._table) + 8 * self._starts[i]
+                    begin = time.perf_counter_ns()
+                    self._loaded[call.artifact.name].run(at, count)
+                    best[i] = min(best[i], (time.perf_counter_ns() - begin) * 1e-9)
+            del held
         return list(zip(self.calls, best, strict=True))
 
     def _place(self, call: Call, addresses: list[int]) -> None:
@@ -163,7 +184,11 @@ class Module:
                 if not hasattr(raw, "__dlpack__"):
                     problems.append(f"{value} is given as {type(raw).__name__}")
                     continue
-                raw = np.from_dlpack(raw)
+                try:
+                    raw = from_dlpack(str(value), raw)
+                except ArgumentError as error:
+                    problems.append(str(error).rstrip("."))
+                    continue
             if raw.shape != value.shape or raw.dtype != value.dtype:
                 problems.append(f"{value} is given as {raw.dtype} {'x'.join(map(str, raw.shape))}")
             checked[name] = np.ascontiguousarray(raw)

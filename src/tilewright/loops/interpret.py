@@ -8,7 +8,19 @@ from typing import Any
 
 import numpy as np
 
-from tilewright.expr.scalar import Binary, Cast, Const, Index, Load, Scalar, Select, Unary, Within
+from tilewright.expr.interpret import evaluate, quotient
+from tilewright.expr.scalar import (
+    Binary,
+    Cast,
+    Const,
+    Index,
+    Load,
+    Scalar,
+    Select,
+    Table,
+    Unary,
+    Within,
+)
 from tilewright.loops.nodes import Block, Buffer, Nest, Node
 
 NEUTRAL = {"sum": 0.0, "prod": 1.0, "max": -math.inf, "min": math.inf}
@@ -16,11 +28,11 @@ NEUTRAL = {"sum": 0.0, "prod": 1.0, "max": -math.inf, "min": math.inf}
 _UNARY = {
     "neg": lambda x: -x,
     "abs": abs,
-    "exp": lambda x: math.exp(x) if x < 709 else math.inf,
-    "log": math.log,
-    "sqrt": math.sqrt,
+    "exp": lambda x: math.inf if x > 709 else math.exp(x),
+    "log": lambda x: math.log(x) if x > 0 else -math.inf if x == 0 else math.nan,
+    "sqrt": lambda x: math.nan if x < 0 else math.sqrt(x),
     "tanh": math.tanh,
-    "floor": math.floor,
+    "floor": lambda x: math.floor(x) if math.isfinite(x) else x,
     "erf": math.erf,
     "sigmoid": lambda x: 0.5 + 0.5 * math.tanh(0.5 * x),
 }
@@ -28,8 +40,8 @@ _BINARY = {
     "add": lambda a, b: a + b,
     "sub": lambda a, b: a - b,
     "mul": lambda a, b: a * b,
-    "min": min,
-    "max": max,
+    "min": lambda a, b: a if a < b or a != a else b,  # NaN, if either is
+    "max": lambda a, b: a if a > b or a != a else b,
     "sum": lambda a, b: a + b,
     "prod": lambda a, b: a * b,
     "lt": lambda a, b: a < b,
@@ -76,7 +88,12 @@ def _unwritten(buffer: Buffer) -> np.ndarray:
 
 
 def packed(buffer: Buffer, source: np.ndarray) -> np.ndarray:
-    """Return the contents of a packed constant: its source read in the order of the loops."""
+    """Return the contents of a constant: what is made of its source, in the order of the loops."""
+    if buffer.made is not None:
+        made = evaluate(buffer.made, {buffer.source or "": source})[buffer.made.name]
+        source = made.astype(buffer.dtype)
+    if not buffer.layout:
+        return source
     grid = np.ogrid[tuple(slice(0, int(n)) for n in buffer.shape)]
     env: dict[str, Any] = dict(zip(buffer.layout_loops, grid, strict=True))
     inside: Any = True
@@ -159,21 +176,36 @@ def _value(value: Scalar, env: dict[str, Any], memory: dict[str, np.ndarray]) ->
             return low <= index.evaluate(env) < high
         case Load(buffer=buffer, index=index):
             return memory[buffer][_inside(_at(index, env), memory[buffer], buffer)].item()
+        case Table(name=name, values=numbers, shape=shape, index=index):
+            array = np.asarray(numbers).reshape(shape)
+            return array[_inside(_at(index, env), array, name)].item()
         case Select(condition=condition, yes=yes, no=no):
             return _value(yes if _value(condition, env, memory) else no, env, memory)
         case Cast(value=inner, dtype=dtype):
             wide = "float64" if dtype.startswith("float") else dtype
             return np.asarray(_value(inner, env, memory)).astype(wide).item()
         case Unary(op=op, value=inner):
-            return _UNARY[op](_value(inner, env, memory))
+            return _wrapped(_UNARY[op](_value(inner, env, memory)), value.dtype)
         case Binary(op="and", left=left, right=right):
             return _value(left, env, memory) and _value(right, env, memory)
         case Binary(op="or", left=left, right=right):
             return _value(left, env, memory) or _value(right, env, memory)
         case Binary(op="div", left=left, right=right):
             a, b = _value(left, env, memory), _value(right, env, memory)
-            return a / b if value.dtype.startswith("float") else int(a / b)
+            if not value.dtype.startswith("float"):
+                return quotient(a, b, value.dtype).item()
+            with np.errstate(divide="ignore", invalid="ignore"):
+                return (np.float64(a) / np.float64(b)).item()
         case Binary(op=op, left=left, right=right):
-            return _BINARY[op](_value(left, env, memory), _value(right, env, memory))
+            a, b = _value(left, env, memory), _value(right, env, memory)
+            return _wrapped(_BINARY[op](a, b), value.dtype)
         case _:
             raise NotImplementedError(f"no meaning for {type(value).__name__}")
+
+
+def _wrapped(value: Any, dtype: str) -> Any:
+    """Return an integer as its type holds it; other values as they are."""
+    if dtype.startswith("float") or dtype == "bool":
+        return value
+    info = np.iinfo(dtype)
+    return (int(value) - info.min) % (1 << info.bits) + info.min

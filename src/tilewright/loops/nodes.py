@@ -12,8 +12,11 @@ from typing import Literal, TypeAlias
 
 from tilewright.expr.affine import Affine, Extent
 from tilewright.expr.scalar import Scalar, Within
+from tilewright.expr.tensor import Tensor
 
 Kind: TypeAlias = Literal["serial", "parallel", "vectorize", "unroll"]
+MAX_LOCAL = 1 << 20  # bytes of local buffers that a thread's stack is asked to hold
+
 Scope: TypeAlias = Literal["input", "constant", "output", "workspace", "local", "register"]
 
 
@@ -22,7 +25,8 @@ class Buffer:
     """Storage. `workspace` is shared scratch memory, `local` a thread's stack, `register` neither.
 
     A constant made by `pack` names its `source` and the affine offset into it (`layout`) at which
-    each element is found; it is filled at compile time.
+    each element is found; it is filled at compile time. With `made`, an expression of the source
+    alone, that is evaluated first and laid out then.
     """
 
     name: str
@@ -32,6 +36,7 @@ class Buffer:
     source: str | None = None
     layout: tuple[Affine, ...] = ()
     layout_loops: tuple[str, ...] = ()
+    made: Tensor | None = None
     prefetch: int = 0  # bytes that each vector load asks the cache for ahead of itself
 
 
@@ -115,10 +120,12 @@ Path: TypeAlias = tuple[tuple[Loop, ...], Block]
 
 def loops(nodes: tuple[Node, ...]) -> Iterator[Loop]:
     """Yield every loop, outer before inner."""
-    for node in nodes:
+    open_ = list(reversed(nodes))
+    while open_:
+        node = open_.pop()
         if isinstance(node, Loop):
             yield node
-            yield from loops(node.body)
+            open_.extend(reversed(node.body))
 
 
 def variables(loop: Loop) -> tuple[str, ...]:
@@ -129,14 +136,25 @@ def variables(loop: Loop) -> tuple[str, ...]:
 def rewrite(
     nodes: tuple[Node, ...], change: Callable[[Node], Node | tuple[Node, ...]]
 ) -> tuple[Node, ...]:
-    """Apply `change` to every node, inner before outer; it may give several nodes, or none."""
+    """Apply `change` to every node, inner before outer; it may give several nodes, or none.
+
+    What does not change stays the same object.
+    """
     out: list[Node] = []
+    same = True
     for node in nodes:
+        inner: Node = node
         if isinstance(node, Loop):
-            node = replace(node, body=rewrite(node.body, change))
-        changed = change(node)
-        out.extend(changed if isinstance(changed, tuple) else (changed,))
-    return tuple(out)
+            body = rewrite(node.body, change)
+            if body is not node.body:
+                inner = Loop(node.name, node.extent, node.kind, node.reduce, body, node.binds)
+        changed = change(inner)
+        same = same and changed is node
+        if isinstance(changed, tuple):
+            out.extend(changed)
+        else:
+            out.append(changed)
+    return nodes if same else tuple(out)
 
 
 def nest_in(chain: tuple[Loop, ...], body: tuple[Node, ...]) -> tuple[Node, ...]:

@@ -20,7 +20,8 @@ def show(nest: Nest) -> str:
 
 def _buffer(buffer: Buffer) -> str:
     shape = ", ".join(text(n) for n in buffer.shape)
-    packed = f" = packed {buffer.source}" if buffer.source else ""
+    how = f"{buffer.made.name} of" if buffer.made else "packed"
+    packed = f" = {how} {buffer.source}" if buffer.source else ""
     return f"{buffer.scope} {buffer.name}[{shape}]: {buffer.dtype}{packed}"
 
 

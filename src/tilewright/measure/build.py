@@ -19,7 +19,8 @@ class Request:
 
     `best` is the least time known for its task in seconds, or None: a candidate three times slower
     is timed only once. `cold` asks for constants that are not in the cache near the core, as inside
-    of a network, where other layers ran since.
+    of a network, where other layers ran since. `error` is what its algorithm may add to the error of
+    rounding, as a share of the largest result.
     """
 
     expression: Tensor
@@ -28,6 +29,7 @@ class Request:
     threads: int = 1
     best: float | None = None
     cold: bool = False
+    error: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +41,7 @@ class Built:
     threads: int
     best: float | None
     cold: bool = False
+    error: float = 0.0
 
 
 def start() -> Callable[[Request], Built | Failed]:
@@ -51,4 +54,6 @@ def build(request: Request) -> Built | Failed:
         artifact = compile_nest(request.nest, request.target)
     except CompileError as error:
         return Failed("build", "error", str(error))
-    return Built(request.expression, artifact, request.threads, request.best, request.cold)
+    return Built(
+        request.expression, artifact, request.threads, request.best, request.cold, request.error
+    )

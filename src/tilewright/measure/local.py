@@ -12,6 +12,7 @@ from tilewright.measure.build import Request
 from tilewright.measure.pipeline import Pipeline
 from tilewright.measure.worker import Worker
 from tilewright.records.trial import Outcome
+from tilewright.runtime.threads import checked
 
 
 class Measurer(Protocol):
@@ -37,6 +38,7 @@ class Local:
     threads: int = 1
 
     def __post_init__(self) -> None:
+        self.threads, self.builders = checked(self.threads, 1), checked(self.builders, 1)
         cores = sorted(os.sched_getaffinity(0))
         runner = cores[-self.threads :]
         others = [core for core in cores if core not in runner] or cores

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import time
+from collections.abc import Callable
 from functools import cache
 
 from tilewright.codegen.llvm.compile import object_code
@@ -12,26 +14,55 @@ from tilewright.runtime.load import Loaded, Loader, pointers
 from tilewright.target import Target, host
 
 _ROUNDS = 128_000  # about half a millisecond in one parallel region: a busy machine costs little
+PATIENCE = 8  # times as many readings as asked for, at most
+NEAR = 0.9  # of the cores times one thread's reading: then every thread had a core
+_PAUSE = 2e-3  # seconds before a reading, at first
 _CHAINS = 12  # independent accumulators: more than latency times issue width (4 x 2) needs
 
 
 def peak(target: Target | None = None, threads: int = 1, samples: int = 20) -> float:
-    """Return the best float32 operations a second of `samples` short readings.
+    """Return the best float32 operations a second of short readings, `samples` or more.
 
-    Never less than one thread's: where others keep a core busy, that is what there is.
+    Where others keep a core busy, several threads may read what one thread does. So as long as the
+    best reading is not near that times the cores they can have, more are taken, up to `PATIENCE`
+    times as many. Never less than one thread's.
     """
     target = target or host()
     check_runs_here(target)
     loaded = _loop(target)
-    width = target.lanes(4)
     table = pointers([])
-    best = float("inf")
-    for _ in range(samples):
+
+    def reading(threads: int) -> float:
         begin = time.perf_counter_ns()
         loaded.run(table, threads)
-        best = min(best, (time.perf_counter_ns() - begin) * 1e-9)
-    alone = peak(target, 1, samples) if threads > 1 else 0.0
-    return max(alone, 2.0 * width * _CHAINS * _ROUNDS * max(1, threads) / best)
+        seconds = max(1, time.perf_counter_ns() - begin) * 1e-9
+        return 2.0 * target.lanes(4) * _CHAINS * _ROUNDS * threads / seconds
+
+    alone = best_of(lambda: reading(1), samples)
+    if threads <= 1:
+        return alone
+    cores = min(threads, len(os.sched_getaffinity(0)))
+    return max(alone, best_of(lambda: reading(threads), samples, NEAR * cores * alone))
+
+
+def best_of(
+    reading: Callable[[], float],
+    samples: int,
+    enough: float = 0.0,
+    pause: Callable[[float], None] = time.sleep,
+) -> float:
+    """Return the greatest of `samples` readings, or of more until one is `enough`.
+
+    There is a pause before each, in which other processes use up their turns; they grow as long as
+    nothing comes of it.
+    """
+    best = 0.0
+    for taken in range(samples * PATIENCE):
+        if taken >= samples and best >= enough:
+            break
+        pause(_PAUSE * (1 + taken // samples))
+        best = max(best, reading())
+    return best
 
 
 @cache

@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from tilewright.expr.interpret import evaluate
+from tilewright.expr.rounding import rough
 from tilewright.expr.tensor import Tensor
 from tilewright.loops.interpret import packed
 from tilewright.measure.build import Built
@@ -52,29 +52,24 @@ class Runner:
     _problem: Problem | None = None
 
     def __call__(self, built: Built) -> Measured | Failed:
-        digest = built.expression.digest
-        if self._problem is None or self._problem.digest != digest:
-            self._problem = Problem.make(built.expression, digest, self.seed)
+        called = _called(built.expression)
+        if self._problem is None or self._problem.called != called:
+            self._problem = Problem.make(built.expression, called, self.seed)
         problem, self._problem = self._problem, None  # kept only if this candidate spares it
         loaded = self._loader.load(built.artifact)
         try:
             arena = GuardedArena()
-            places = problem.place(built, arena)
+            places, given = problem.place(built, arena)
             table = pointers([places[b.name].ctypes.data for b in built.artifact.parameters])
             loaded.run(table, built.threads)
-            error = problem.error(places[built.expression.name])
-            if problem.changed():
+            error, wrong = problem.compare(places[built.expression.name], built.error)
+            if problem.changed() or _differ(places, given):
                 return Failed("verify", "wrong", "it wrote to its inputs, or beside them.")
             self._problem = problem
             if arena.damaged():
                 return Failed("verify", "wrong", "it wrote outside of its buffers.")
-            if not error <= problem.tolerance:
-                return Failed(
-                    "verify",
-                    "wrong",
-                    f"the result differs from the reference by {error:.3g}; "
-                    f"allowed are {problem.tolerance:.3g}.",
-                )
+            if wrong:
+                return Failed("verify", "wrong", wrong)
             tables = _copies(table, built, places) if built.cold else [table]
             return Measured(self._time(loaded, tables, built), error)
         finally:
@@ -121,19 +116,36 @@ def _copies(table: Table, built: Built, places: dict[str, Array]) -> list[Table]
     return tables
 
 
+def _called(expression: Tensor) -> str:
+    """Return the digest of an expression with the names that its arrays are found by."""
+    names = [t.name for t in (*expression.inputs, expression)]
+    return " ".join([expression.digest, *map(repr, names)])
+
+
+def _differ(places: dict[str, Array], given: dict[str, Array]) -> bool:
+    """Return whether an array is, bit for bit, no longer what was given."""
+    bits = ((places[name], array) for name, array in given.items())
+    return not all(np.array_equal(_bits(now), _bits(before)) for now, before in bits)
+
+
+def _bits(array: Array) -> Array:
+    return array.view(f"u{array.dtype.itemsize}")
+
+
 @dataclass
 class Problem:
     """Random inputs of an expression, and what the result must be."""
 
-    digest: str
+    called: str
     arena: GuardedArena
     inputs: dict[str, Array]
     copies: dict[str, Array]
     reference: Array
-    tolerance: float
+    tolerance: Array  # what rounding may add to each element, inf where anything goes
+    magnitude: float  # of the largest result that is finite
 
     @staticmethod
-    def make(expression: Tensor, digest: str, seed: int) -> Problem:
+    def make(expression: Tensor, called: str, seed: int) -> Problem:
         rng = np.random.default_rng(seed)
         arena = GuardedArena()
         inputs: dict[str, Array] = {}
@@ -141,40 +153,56 @@ class Problem:
             place = arena.allocate(t.shape, t.dtype)
             place[...] = sample(rng, t)
             inputs[t.name] = place
-        reference = evaluate(expression, inputs)[expression.name]
+        reference, tolerance = rough(expression, inputs)
         copies = {name: array.copy() for name, array in inputs.items()}
-        return Problem(digest, arena, inputs, copies, reference, tolerance(expression, reference))
+        return Problem(called, arena, inputs, copies, reference, tolerance, magnitude(reference))
 
-    def place(self, built: Built, arena: GuardedArena) -> dict[str, Array]:
-        """Return an array for each parameter: fresh and poisoned where the code will write."""
+    def place(self, built: Built, arena: GuardedArena) -> tuple[dict[str, Array], dict[str, Array]]:
+        """Return an array for each parameter, and what must be left in those packed for this one.
+
+        Where the code will write, arrays are fresh and poisoned.
+        """
         places: dict[str, Array] = {}
+        given: dict[str, Array] = {}
         for buffer in built.artifact.parameters:
             shape = [int(n) for n in buffer.shape]
             if buffer.source is not None:
+                given[buffer.name] = packed(buffer, self.inputs[buffer.source])
                 places[buffer.name] = arena.allocate(shape, buffer.dtype)
-                places[buffer.name][...] = packed(buffer, self.inputs[buffer.source])
+                places[buffer.name][...] = given[buffer.name]
             elif buffer.name in self.inputs:
                 places[buffer.name] = self.inputs[buffer.name]
             else:
                 places[buffer.name] = arena.allocate(shape, buffer.dtype)
                 poison(places[buffer.name])
-        return places
+        return places, given
 
-    def error(self, result: Array) -> float:
-        """Return the greatest absolute difference from the reference; inf for a stray NaN."""
-        difference = np.abs(result.astype(np.float64) - self.reference.astype(np.float64))
-        # Equal infinities are equal, and where there is no value none is wanted.
+    def compare(self, result: Array, share: float = 0.0) -> tuple[float, str]:
+        """Return the greatest difference from the reference, and what is wrong: "" if nothing.
+
+        A `share` of the largest result may be added to what rounding explains. Equal infinities are
+        equal, and where the reference has no value none is wanted.
+        """
+        allowed = self.tolerance + share * self.magnitude
         same = (result == self.reference) | (np.isnan(result) & np.isnan(self.reference))
-        greatest = float(np.max(np.where(same, 0.0, difference), initial=0.0))
-        return greatest if math.isfinite(greatest) else math.inf
+        with np.errstate(invalid="ignore"):
+            difference = np.abs(result.astype(np.float64) - self.reference.astype(np.float64))
+            difference = np.maximum(difference, np.finfo(np.float64).tiny)  # of large integers, too
+            difference = np.where(same | np.isinf(allowed), 0.0, difference)
+        difference = np.where(np.isfinite(difference), difference, np.inf)
+        greatest = float(np.max(difference, initial=0.0))
+        over = difference - np.where(np.isinf(allowed), 0.0, allowed)
+        if not (over > 0).any():
+            return greatest, ""
+        worst = np.unravel_index(int(np.argmax(over)), over.shape)
+        return greatest, (
+            f"the result differs from the reference by {difference[worst]:.3g} at "
+            f"[{', '.join(map(str, worst))}]; allowed are {allowed[worst]:.3g}."
+        )
 
     def changed(self) -> bool:
         """Return whether an input is no longer what it was, or what lies beside one."""
-        return self.arena.damaged() or any(
-            self.inputs[name].tobytes() != copy.tobytes()
-            for name, copy in self.copies.items()
-            if copy.nbytes <= 1 << 22
-        )
+        return self.arena.damaged() or _differ(self.inputs, self.copies)
 
 
 def sample(rng: np.random.Generator, t: Tensor) -> Array:
@@ -187,18 +215,10 @@ def sample(rng: np.random.Generator, t: Tensor) -> Array:
     return rng.integers(low, 9, t.shape).astype(t.dtype)
 
 
-def tolerance(expression: Tensor, reference: Array) -> float:
-    """Return the greatest difference that rounding explains: eps * sqrt(terms) * magnitude."""
-    if not expression.dtype.startswith("float"):
-        return 0.0
-    terms = 1
-    for t in expression.stages:
-        assert t.stage
-        for axis in t.stage.reduce_axes:
-            terms *= axis.extent
+def magnitude(reference: Array) -> float:
+    """Return the largest absolute value that is finite."""
     finite = reference[np.isfinite(reference)]
-    magnitude = float(np.max(np.abs(finite), initial=1.0))
-    return float(np.finfo(expression.dtype).eps) * (8 + 2 * math.sqrt(terms)) * max(magnitude, 1.0)
+    return float(np.max(np.abs(finite.astype(np.float64)), initial=0.0))
 
 
 def start(repeats: int = 5, sample: float = 1e-3) -> Callable[[Built], Measured | Failed]:

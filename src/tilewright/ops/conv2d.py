@@ -3,25 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import prod
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 import tilewright.expr.tensor as te
-from tilewright import dtypes
 from tilewright.errors import ExpressionError
 from tilewright.expr.scalar import Scalar
+from tilewright.ops.winograd import winograd
 from tilewright.schedule.schedule import Schedule
+from tilewright.schedule.winograd import ERRORS
+from tilewright.space.derive import derive
 from tilewright.target import Target
 
 if TYPE_CHECKING:
     from tilewright.space.knobs import Knobs
-
-MAX_BODY = 256  # multiply-adds written out in one round; more slows the compiler and the code
-MAX_CODE = 700  # the same over all variants for borders
-MAX_TILE_VECTORS = 4
-PREFETCH = 4096  # bytes ahead, for weights that do not stay in the cache next to a core
 
 
 @dataclass(frozen=True)
@@ -32,6 +26,9 @@ class Conv2d:
     channels_out) and constant, the optional B (channels_out,) and R, which is added to the result,
     as large as the result (batch, height', width', channels_out). With groups, the channels of X, R
     and the result are two dimensions (groups, channels / groups): the same memory.
+
+    `tolerance` is the error that its user accepts beyond that of rounding, as a share of the
+    largest result: Winograd's method is in the space as far as it keeps to it, not at all for 0.
     """
 
     batch: int
@@ -48,6 +45,7 @@ class Conv2d:
     residual: bool = False
     relu: bool = False
     dtype: str = "float32"
+    tolerance: float = 5e-5
 
     def __post_init__(self) -> None:
         for what, count in ("channels_in", self.channels_in), ("channels_out", self.channels_out):
@@ -132,7 +130,20 @@ class Conv2d:
         return te.Tensor("pad", shape, self.dtype, False, stage_of(names, shape, value))
 
     def space(self, s: Schedule, knob: Knobs, target: Target) -> Schedule:
-        return direct(s, knob, target)
+        ways = ("direct", *(f"winograd{tile}" for tile in self._tiles()))
+        way, knob = knob.branch("algorithm", ways)
+        return (
+            derive(s, knob, target) if way == "direct" else winograd(s, knob, target, int(way[-1]))
+        )
+
+    def _tiles(self) -> list[int]:
+        """Return the tiles with which Winograd's method applies, is exact enough and can pay."""
+        plain = (
+            self.kernel == (3, 3) and self.stride == (1, 1) == self.dilation and self.groups == 1
+        )
+        largest = max(self.out_height, self.out_width)
+        wanted = (2, 4, 6) if plain and self.dtype == "float32" else ()
+        return [m for m in wanted if ERRORS[m] <= self.tolerance and m <= largest + 1]
 
 
 def stage_of(names: tuple[str, ...], shape: tuple[int, ...], value: object) -> te.Stage:
@@ -167,66 +178,3 @@ def epilogue(
         return te.maximum(total, 0.0) if relu else total
 
     return te.Tensor("out", stage.shape, stage.dtype, False, stage_of(names, stage.shape, value))
-
-
-def direct(s: Schedule, knob: Knobs, target: Target) -> Schedule:
-    """Direct convolution: a register tile of pixels x channel vectors, the whole reduction inside.
-
-    Weights are packed in the order in which they are read; borders are specialised; bias, residual
-    and ReLU work on the tile while it is in registers.
-    """
-    names = {b.name for b in s.loops.buffers}
-    grouped = "g" in _loops(s)
-    lanes = target.lanes(4)
-    padded = "pad" in names
-    s = s.inline("pad") if padded else s
-    co = s.extent("co")
-    channels = knob.split("co", co, 3, max_inner=lanes * MAX_TILE_VECTORS, multiple=lanes)
-    rows = knob.split("y", s.extent("y"), 3, max_inner=8)
-    columns = knob.split("x", s.extent("x"), 2, max_inner=28)
-    depth = knob.split("ci", s.extent("ci"), 2, max_inner=16)
-    spread = knob.flag("unroll kx") if s.extent("kx") > 1 else False
-    inner = knob.choice("reduce", ("ky kx ci", "ci ky kx"))
-    outer = knob.choice("outer", ("co y", "y co"))
-
-    vectors = -(-channels[2] // lanes)
-    pixels = rows[2] * columns[1]
-    taps = s.extent("kx") if spread else 1
-    knob.require(pixels * vectors + vectors + 1 <= target.registers)
-    knob.require(pixels * vectors * depth[1] * taps <= MAX_BODY)
-    if padded:
-        across = _variants(columns, s.extent("kx"), whole=spread)
-        tiles = (rows[0] * rows[1], rows[2])
-        down = np.where(rows[2] > 1, _variants(tiles, s.extent("ky"), whole=False), 1)
-        knob.require(pixels * vectors * depth[1] * taps * across * down <= MAX_CODE)
-
-    for loop, factors in ("co", channels), ("y", rows), ("x", columns), ("ci", depth):
-        s = s.split(loop, factors)
-    order = ("co", "y") if outer == "co y" else ("y", "co")
-    head, middle = ([f"{loop}.{level}" for loop in order] for level in (0, 1))
-    reduce = {"ky kx ci": ("ky", "kx", "ci.0"), "ci ky kx": ("ci.0", "ky", "kx")}[inner]
-    group = ("g",) if grouped else ()
-    s = s.reorder("n", *group, *head, *middle, "x.0", *reduce, "ci.1", "y.2", "x.1", "co.2")
-    for loop in ("n", *group, *head):
-        s = s.parallel(loop)
-    s = s.unroll("ci.1").unroll("y.2").unroll("x.1").vectorize("co.2")
-    s = s.unroll("kx") if spread else s
-    s = s.pack("W")
-    weights = s.loops.by_name["W"]
-    if prod(weights.shape) * dtypes.nbytes(weights.dtype) >= target.caches[-2:][0]:
-        s = s.prefetch("W.packed", PREFETCH)
-    return s.fuse_at("out", "x.0") if "out" in names else s.cache_write("conv", "x.0")
-
-
-def _variants(tiles: tuple[Any, ...], taps: int, *, whole: bool) -> Any:
-    """Return how many bodies the borders of one dimension make: some taps fall outside there."""
-    if taps == 1:
-        return np.minimum(tiles[0], 3)
-    borders, inside = np.minimum(tiles[0], 2), tiles[0] > 2
-    return borders * (1 if whole else 2) + inside
-
-
-def _loops(s: Schedule) -> list[str]:
-    from tilewright.loops.nodes import loops
-
-    return [loop.name for loop in loops(s.loops.body)]

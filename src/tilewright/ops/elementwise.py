@@ -4,16 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import prod
-from typing import TYPE_CHECKING
 
 import tilewright.expr.tensor as te
 from tilewright.expr.scalar import Scalar
-from tilewright.schedule.schedule import Schedule
-from tilewright.space.derive import derive
-from tilewright.target import Target
-
-if TYPE_CHECKING:
-    from tilewright.space.knobs import Knobs
 
 
 @dataclass(frozen=True)
@@ -30,9 +23,6 @@ class Relu:
     def expression(self) -> te.Tensor:
         x = te.tensor("X", (self.size,), self.dtype)
         return te.compute("out", (self.size,), lambda i: te.maximum(x[i], 0.0))
-
-    def space(self, s: Schedule, knob: Knobs, target: Target) -> Schedule:
-        return derive(s, knob, target)
 
 
 @dataclass(frozen=True)
@@ -60,9 +50,6 @@ class Add:
 
         return te.compute("out", shape, value)
 
-    def space(self, s: Schedule, knob: Knobs, target: Target) -> Schedule:
-        return derive(s, knob, target)
-
 
 @dataclass(frozen=True)
 class Transpose:
@@ -84,6 +71,3 @@ class Transpose:
             return x[tuple(at[self.order.index(d)] for d in range(len(shape)))]
 
         return te.compute("out", shape, value)
-
-    def space(self, s: Schedule, knob: Knobs, target: Target) -> Schedule:
-        return derive(s, knob, target)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 from tilewright.expr.tensor import Tensor
 from tilewright.schedule.schedule import Schedule
-from tilewright.space.knobs import Knobs
 
-Template = Callable[[Schedule, Knobs], Schedule]
+# A function of (schedule, knob), or of (schedule, knob, target).
+Template = Callable[..., Schedule]
+T = TypeVar("T", bound=Template)
 
 
 class Op:
@@ -27,8 +28,11 @@ class Op:
         title = " ".join([self.__name__, " x ".join(map(str, sizes))]).strip()
         return replace(self._make(*arguments, **named), title=title, template=self._template)
 
-    def template(self, function: Template) -> Template:
-        """Use `function(schedule, knob)` as the space, instead of the one that is derived."""
+    def template(self, function: T) -> T:
+        """Use `function(schedule, knob)` as the space, instead of the one that is derived.
+
+        A function of three arguments is given the target, too.
+        """
         self._template = function
         return function
 

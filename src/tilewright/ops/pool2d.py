@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,12 +10,6 @@ import tilewright.expr.tensor as te
 from tilewright.errors import ExpressionError
 from tilewright.expr.scalar import Const, Scalar
 from tilewright.ops.conv2d import stage_of
-from tilewright.schedule.schedule import Schedule
-from tilewright.space.derive import derive
-from tilewright.target import Target
-
-if TYPE_CHECKING:
-    from tilewright.space.knobs import Knobs
 
 
 @dataclass(frozen=True)
@@ -109,9 +102,6 @@ class Pool2d:
         ]
         return (1.0 / np.outer(counts[0], counts[1])).astype(np.float32)
 
-    def space(self, s: Schedule, knob: Knobs, target: Target) -> Schedule:
-        return derive(s, knob, target)
-
 
 @dataclass(frozen=True)
 class GlobalAveragePool:
@@ -135,6 +125,3 @@ class GlobalAveragePool:
         )
         scale = 1.0 / (self.height * self.width)
         return te.compute("out", (self.batch, self.channels), lambda n, c: total[n, c] * scale)
-
-    def space(self, s: Schedule, knob: Knobs, target: Target) -> Schedule:
-        return derive(s, knob, target)

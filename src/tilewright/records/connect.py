@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+import os
+import sqlite3
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
-from sqlalchemy import URL, Engine, create_engine, event, insert, inspect, make_url, select
+from sqlalchemy import (
+    URL,
+    Connection,
+    Engine,
+    create_engine,
+    event,
+    insert,
+    inspect,
+    make_url,
+    select,
+)
 from sqlalchemy.exc import ArgumentError, IntegrityError, NoSuchModuleError, SQLAlchemyError
 
 from tilewright.errors import RecordsError
@@ -18,20 +31,27 @@ _BUSY_MILLISECONDS = 60_000
 
 
 def connect(where: str | Path, *, create: bool) -> Engine:
-    """Return an engine for the database at a path or URL whose schema is ours and current."""
+    """Return an engine for the database at a path or URL whose schema is ours and current.
+
+    A file that need not be created is opened for reading alone where it cannot be written.
+    """
     url = _url(where)
+    options: dict[str, Any] = {}
     if url.get_backend_name() == "sqlite":
         _check_file(url, create=create)
+        if not create and (path := file_of(url)) and not _can_write(path):
+            options["creator"] = _reader(path)
     with explained(url, "open"):
         try:
-            engine = create_engine(url)
+            engine = create_engine(url, **options)
         except ImportError as error:
             raise RecordsError(
                 f"cannot open {url}: the driver {error.name!r} is not installed; install it, or "
                 "give the path of an SQLite file."
             ) from error
         if engine.dialect.name == "sqlite":
-            event.listen(engine, "connect", _configure)
+            event.listen(engine, "connect", _configure_reader if options else _configure)
+            event.listen(engine, "begin", _begin)
         try:
             _recognise(engine)
         except BaseException:
@@ -45,7 +65,7 @@ def explained(url: URL, doing: str) -> Generator[None]:
     """Turn a database's own errors into a `RecordsError` that says what to do."""
     try:
         yield
-    except SQLAlchemyError as error:
+    except (SQLAlchemyError, UnicodeEncodeError) as error:
         reason = str(getattr(error, "orig", None) or error).strip()
         shown = url.database if url.get_backend_name() == "sqlite" else url
         raise RecordsError(f"cannot {doing} {shown}: {reason}; {_remedy(reason)}") from error
@@ -58,8 +78,11 @@ def _remedy(reason: str) -> str:
         "readonly": "make the file and its directory writable, or copy the database elsewhere.",
         "disk is full": "free some space and repeat; every trial committed before is safe.",
         "locked": "another process holds it; wait for that to end, or give another path.",
+        "disk I/O": "its disk failed, or something else removed or changed its files; check both "
+        "and repeat; every trial committed before is safe if the files are.",
         "malformed": "the file is damaged; restore a copy, or start with a new file.",
         "serializable": "a trial's config and steps must be plain JSON values.",
+        "surrogates": "texts must be whole Unicode, which UTF-8 can hold.",
     }
     for sign, remedy in known.items():
         if sign in reason:
@@ -68,6 +91,10 @@ def _remedy(reason: str) -> str:
 
 
 def _url(where: str | Path) -> URL:
+    if not str(where).strip():
+        raise RecordsError(
+            f"cannot open {str(where)!r}: it is no path; give that of an SQLite file."
+        )
     if isinstance(where, Path) or "://" not in where:
         return URL.create("sqlite", database=str(where))
     try:
@@ -83,10 +110,41 @@ def _url(where: str | Path) -> URL:
     return url
 
 
+def file_of(url: URL) -> Path | None:
+    """Return the file of an SQLite database; None if it is in memory, or none of SQLite's."""
+    nameless = url.database in (None, "", ":memory:")
+    return None if nameless or url.get_backend_name() != "sqlite" else Path(str(url.database))
+
+
+def identity(path: Path) -> tuple[int, int] | None:
+    """Return what stays the same of a file until another takes its place; None if there is none."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def _can_write(path: Path) -> bool:
+    """Return whether SQLite can write a database: the file, and others beside it."""
+    return os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
+
+
+def _reader(path: Path) -> Callable[[], sqlite3.Connection]:
+    """Return what opens a database that cannot be written.
+
+    It is `immutable` if nobody's writes wait in a log beside it: SQLite then needs no other files.
+    """
+    log = path.with_name(f"{path.name}-wal")
+    mode = "mode=ro" if log.exists() and log.stat().st_size else "immutable=1"
+    place = f"file:{quote(str(path.absolute()))}?{mode}"
+    return lambda: sqlite3.connect(place, uri=True, check_same_thread=False)
+
+
 def _check_file(url: URL, *, create: bool) -> None:
-    if url.database in (None, "", ":memory:"):
+    path = file_of(url)
+    if path is None:
         return
-    path = Path(url.database)
     if path.is_dir():
         raise RecordsError(f"cannot open {path}: it is a directory; give the path of a file in it.")
     if not path.exists() and not create:
@@ -102,12 +160,26 @@ def _check_file(url: URL, *, create: bool) -> None:
 
 def _configure(connection: Any, _record: Any) -> None:
     """Set up an SQLite connection: nothing committed is lost, and processes wait for each other."""
+    _configure_reader(connection, _record)
     cursor = connection.cursor()
-    cursor.execute(f"PRAGMA busy_timeout = {_BUSY_MILLISECONDS}")
     cursor.execute("PRAGMA journal_mode = WAL")
     cursor.execute("PRAGMA synchronous = FULL")
     cursor.execute("PRAGMA foreign_keys = ON")
     cursor.close()
+
+
+def _configure_reader(connection: Any, _record: Any) -> None:
+    connection.isolation_level = None  # transactions begin where `_begin` says, and as it says
+    connection.execute(f"PRAGMA busy_timeout = {_BUSY_MILLISECONDS}")
+
+
+def _begin(connection: Connection) -> None:
+    """Begin a transaction: one that will write waits for its turn before it reads anything.
+
+    Had it read first and another process written since, SQLite would refuse its writes.
+    """
+    writes = connection.get_execution_options().get("writes", False)
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
 
 def _recognise(engine: Engine) -> None:
@@ -136,9 +208,7 @@ def _create(engine: Engine) -> None:
     """Create the tables, unless another process is doing just that."""
     version = {"key": "schema version", "value": str(schema.VERSION)}
     try:
-        with engine.begin() as connection:
-            if engine.dialect.name == "sqlite":
-                connection.exec_driver_sql("BEGIN IMMEDIATE")
+        with engine.execution_options(writes=True).begin() as connection:
             schema.tables.create_all(connection)
             connection.execute(insert(schema.meta), version)
     except IntegrityError:

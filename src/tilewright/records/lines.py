@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections import defaultdict
-from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from tilewright.errors import RecordsError
+from tilewright.records.read import Damaged, failed, measured, read_trial, task_values, text
 from tilewright.records.store import Records
 from tilewright.records.summary import TaskSummary
-from tilewright.records.trial import Failed, Measured, Trial
+from tilewright.records.torn import is_torn
+from tilewright.records.trial import Measured, Trial
 
 _FORMAT = 1
 
@@ -30,19 +31,33 @@ class Imported:
 def export_lines(records: Records, path: str | Path) -> int:
     """Write all trials to `path`, which is replaced only once whole; return their number."""
     path = Path(path)
+    if path.exists() and not path.is_file():
+        raise RecordsError(
+            f"cannot export to {path}: it is no regular file; give the path of a new file."
+        )
     unfinished = path.with_name(path.name + ".part")
-    count = 0
     try:
-        with unfinished.open("w", encoding="utf-8") as file:
-            for task in records.tasks():
-                for trial in records.trials(task.key, task.target):
-                    file.write(_line(task, trial) + "\n")
-                    count += 1
+        count = _write(records, unfinished)
         unfinished.replace(path)
     except OSError as error:
         raise RecordsError(
             f"cannot export to {path}: {error.strerror}; give a path that can be written."
         ) from error
+    return count
+
+
+def _write(records: Records, path: Path) -> int:
+    count = 0
+    try:
+        with path.open("w", encoding="utf-8") as file:
+            for task in records.tasks():
+                for trial in records.trials(task.key, task.target):
+                    file.write(_line(task, trial) + "\n")
+                    count += 1
+    except BaseException:
+        with suppress(OSError):
+            path.unlink()
+        raise
     return count
 
 
@@ -53,30 +68,20 @@ def import_lines(records: Records, path: str | Path) -> Imported:
     cannot be read raises `RecordsError` with its number, and then nothing is added.
     """
     lines = _read(Path(path))
-    torn = False
-    tasks: dict[tuple[str, str], dict[str, Any]] = {}
-    incoming: dict[tuple[str, str], list[Trial]] = defaultdict(list)
-    for number, line in enumerate(lines, 1):
+    torn = bool(lines) and is_torn(lines[-1])
+    tasks: dict[tuple[str, str], tuple[str, float]] = {}
+    trials: list[Trial] = []
+    for number, line in enumerate(lines[:-1] if torn else lines, 1):
+        if not line.strip():
+            continue
         try:
-            data = json.loads(line)
-        except ValueError as error:
-            if number == len(lines):
-                torn = True
-                break
+            trial, values = _parse(line)
+        except (ValueError, RecursionError) as error:
             raise _unreadable(path, number, str(error)) from error
-        try:
-            if data["format"] != _FORMAT:
-                raise ValueError(f"its format is {data['format']}, not {_FORMAT}")
-            trial = _trial(data)
-            tasks[trial.task, trial.target] = {k: data["task"][k] for k in ("name", "flops")}
-        except (KeyError, TypeError, ValueError) as error:
-            raise _unreadable(path, number, f"{type(error).__name__}: {error}") from error
-        incoming[trial.task, trial.target].append(trial)
-    fresh = [trial for key, trials in incoming.items() for trial in _unknown(records, key, trials)]
-    for (key, target), values in tasks.items():
-        records.register(key, target, **values)
-    records.add(fresh)
-    return Imported(len(fresh), sum(map(len, incoming.values())) - len(fresh), torn)
+        tasks[trial.task, trial.target] = values
+        trials.append(trial)
+    added = records.merge(tasks, trials)
+    return Imported(added, len(trials) - added, torn)
 
 
 def _line(task: TaskSummary, trial: Trial) -> str:
@@ -92,32 +97,47 @@ def _line(task: TaskSummary, trial: Trial) -> str:
     return json.dumps(data)
 
 
-def _trial(data: dict[str, Any]) -> Trial:
+def _parse(line: str) -> tuple[Trial, tuple[str, float]]:
+    """Return a trial, and the name and flops of its task; raise ValueError that says why not."""
+    data = _object("it", json.loads(line))
+    if _of(data, "format") != _FORMAT:
+        raise Damaged(f"its format is {data['format']!r}, not {_FORMAT}")
+    task = _object("task", _of(data, "task"))
     if "measured" in data:
-        outcome = Measured(tuple(data["measured"]["seconds"]), data["measured"]["error"])
+        of = _object("measured", data["measured"])
+        outcome = measured(_of(of, "seconds"), _of(of, "error"))
     else:
-        outcome = Failed(**data["failed"])
-    key, target = data["task"]["key"], data["task"]["target"]
-    created = datetime.fromisoformat(data["created"])
-    return Trial(key, target, data["config"], data["steps"], outcome, created)
+        of = _object("failed", _of(data, "failed"))
+        outcome = failed(_of(of, "stage"), _of(of, "reason"), _of(of, "message"))
+    created = datetime.fromisoformat(text("created", _of(data, "created")))
+    trial = read_trial(
+        _of(task, "key"), _of(task, "target"), _of(data, "config"), _of(data, "steps"),
+        outcome, created,
+    )  # fmt: skip
+    return trial, task_values(_of(task, "name"), _of(task, "flops"))
 
 
-def _unknown(records: Records, key: tuple[str, str], trials: list[Trial]) -> Iterator[Trial]:
-    seen = {repr(trial) for trial in records.trials(*key)}
-    for trial in trials:
-        if repr(trial) not in seen:
-            seen.add(repr(trial))
-            yield trial
+def _object(what: str, value: Any) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise Damaged(f"{what} is no object")
+    return value
+
+
+def _of(data: dict[str, Any], name: str) -> Any:
+    if name not in data:
+        raise Damaged(f"it has no {name}")
+    return data[name]
 
 
 def _read(path: Path) -> list[str]:
+    """Return the lines; if the last one has its end, an empty one follows it."""
     try:
-        text = path.read_text(encoding="utf-8", errors="surrogateescape")
+        data = path.read_text(encoding="utf-8", errors="surrogateescape")
     except OSError as error:
         raise RecordsError(
             f"cannot import {path}: {error.strerror}; give a file that export wrote."
         ) from error
-    return [line for line in text.split("\n") if line.strip()]
+    return data.split("\n")
 
 
 def _unreadable(path: str | Path, number: int, reason: str) -> RecordsError:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from datetime import UTC
+import statistics
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
 from typing import Any
 
 from sqlalchemy import (
     JSON,
     Column,
     DateTime,
+    Dialect,
     Float,
     ForeignKeyConstraint,
     Index,
@@ -19,14 +21,44 @@ from sqlalchemy import (
     String,
     Table,
     Text,
+    TypeDecorator,
 )
 
+from tilewright.records import read
 from tilewright.records.trial import Failed, Measured, Trial
 
 VERSION = 1
 """Counts up when a table changes its meaning; a database of another version is refused."""
 
 tables = MetaData()
+
+
+class Unreadable:
+    """Stands for a value that is not of its column's type."""
+
+
+class _Careful(TypeDecorator[Any]):
+    """A type that makes a value which it cannot read `Unreadable`, so that its row can be named."""
+
+    impl = JSON
+    cache_ok = True
+
+    def result_processor(self, dialect: Dialect, coltype: Any) -> Callable[..., Any]:
+        reads = super().result_processor(dialect, coltype)
+
+        def process(value: Any) -> Any:
+            try:
+                return reads(value) if reads else value
+            except (ValueError, TypeError, RecursionError):
+                return Unreadable()
+
+        return process
+
+
+class _CarefulTime(_Careful):
+    impl = DateTime
+    cache_ok = True
+
 
 meta = Table(
     "meta",
@@ -50,15 +82,15 @@ trial = Table(
     Column("id", Integer, primary_key=True),
     Column("task", String, nullable=False),
     Column("target", String, nullable=False),
-    Column("config", JSON, nullable=False),
-    Column("steps", JSON, nullable=False),
+    Column("config", _Careful, nullable=False),
+    Column("steps", _Careful, nullable=False),
     Column("median", Float),  # of `seconds`, null for a failure: what the best is found by
-    Column("seconds", JSON(none_as_null=True)),
+    Column("seconds", _Careful(none_as_null=True)),
     Column("error", Float),
     Column("stage", String),
     Column("reason", String),
     Column("message", Text),
-    Column("created", DateTime, nullable=False),  # in UTC
+    Column("created", _CarefulTime, nullable=False),  # in UTC
     ForeignKeyConstraint(["task", "target"], ["task.key", "task.target"]),
     Index("trial_median", "task", "target", "median"),
 )
@@ -85,11 +117,18 @@ def to_row(value: Trial) -> dict[str, Any]:
 
 
 def from_row(row: Mapping[Any, Any]) -> Trial:
-    """Rebuild the trial that `to_row` laid out."""
+    """Rebuild the trial that `to_row` laid out; raise `read.Damaged` if it did not."""
     if row["seconds"] is not None:
         error = math.nan if row["error"] is None else row["error"]
-        outcome = Measured(tuple(row["seconds"]), error)
+        outcome = read.measured(row["seconds"], error)
+        median = statistics.median(outcome.seconds)
     else:
-        outcome = Failed(row["stage"], row["reason"], row["message"])
-    created = row["created"].replace(tzinfo=UTC)
-    return Trial(row["task"], row["target"], row["config"], row["steps"], outcome, created)
+        outcome = read.failed(row["stage"], row["reason"], row["message"])
+        median = None
+    if row["median"] != median:
+        raise read.Damaged(f"median is {row['median']!r}, and that of its seconds {median}")
+    created = row["created"]
+    created = created.replace(tzinfo=UTC) if isinstance(created, datetime) else created
+    return read.read_trial(
+        row["task"], row["target"], row["config"], row["steps"], outcome, created
+    )

@@ -2,28 +2,32 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
-from sqlalchemy import func, insert, select, update
+from sqlalchemy import Connection, Engine, RowMapping, Select, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from tilewright.errors import RecordsError
-from tilewright.records.connect import connect, explained
+from tilewright.records.connect import connect, explained, file_of, identity
+from tilewright.records.read import Damaged, task_values
 from tilewright.records.schema import from_row, meta, task, to_row, trial
-from tilewright.records.summary import FailureClass, TaskSummary
-from tilewright.records.trial import Trial
+from tilewright.records.summary import TaskSummary, summarise
+from tilewright.records.trial import Measured, Trial
 
 
 class Records:
     """A database of trials, at the path of an SQLite file or at an SQLAlchemy URL.
 
     Processes may share one. Every method is one transaction; what `add` has returned from is on
-    disk. Raises `RecordsError` for a file that is no database of ours, or cannot be written.
+    disk. Raises `RecordsError` for a file that is no database of ours, or cannot be written. Rows
+    that something else has damaged are left out; `damaged` says which so far, and why.
 
     >>> with Records(":memory:") as records:
     ...     records.register("1f8a", "skylake/512b/2c", "matmul 64x64x64", flops=2 * 64**3)
@@ -32,30 +36,34 @@ class Records:
     """
 
     def __init__(self, where: str | Path, *, create: bool = True) -> None:
-        self._engine = connect(where, create=create)
-        self.url = self._engine.url
+        self._opened = connect(where, create=create)
+        self._closed = False
+        self.url = self._opened.url
+        self._file = file_of(self.url)
+        self._identity = None if self._file is None else identity(self._file)
+        self.damaged: dict[str, str] = {}
+
+    @property
+    def _engine(self) -> Engine:
+        if self._closed:
+            raise RecordsError(
+                f"cannot use {self}: it was closed, as at the end of its `with` block; open it "
+                "again with Records(...), or do this inside of the block."
+            )
+        return self._opened
 
     def register(self, task_key: str, target_key: str, name: str, flops: float) -> None:
         """Make a task known before its first trial; a known one takes the new name and flops."""
-        key = {"key": task_key, "target": target_key}
-        values = {"name": name, "flops": flops}
-        with explained(self.url, "write"):
-            try:
-                with self._engine.begin() as connection:
-                    connection.execute(insert(task).values(**key, **values))
-            except IntegrityError:
-                known = (task.c.key == task_key) & (task.c.target == target_key)
-                with self._engine.begin() as connection:
-                    connection.execute(update(task).where(known).values(**values))
+        with self._writing() as connection:
+            _register(connection, task_key, target_key, name, flops)
 
     def add(self, trials: Sequence[Trial]) -> None:
         """Commit the trials, all or none, in order; their tasks must be registered."""
         if not trials:
             return
-        with explained(self.url, "write"):
+        with self._writing() as connection:
             try:
-                with self._engine.begin() as connection:
-                    connection.execute(insert(trial), [to_row(each) for each in trials])
+                connection.execute(insert(trial), [to_row(each) for each in trials])
             except IntegrityError as error:
                 keys = sorted({f"{each.task} on {each.target}" for each in trials})
                 raise RecordsError(
@@ -63,25 +71,38 @@ class Records:
                     f"not registered ({', '.join(keys)}); call register(...) for each task first."
                 ) from error
 
+    def merge(
+        self, tasks: Mapping[tuple[str, str], tuple[str, float]], trials: Iterable[Trial]
+    ) -> int:
+        """Register tasks (name and flops by task and target), and add trials that are not there.
+
+        All of it is one transaction. Returns how many trials were added.
+        """
+        with self._writing() as connection:
+            for (key, target), (name, flops) in tasks.items():
+                _register(connection, key, target, name, flops)
+            known = {repr(t) for of in tasks for t in self._read(connection, _trials_of(*of))}
+            fresh = [t for text, t in {repr(t): t for t in trials}.items() if text not in known]
+            if fresh:
+                connection.execute(insert(trial), [to_row(each) for each in fresh])
+        return len(fresh)
+
     def extend(self, of: Trial, seconds: Sequence[float]) -> None:
         """Add repeats that were taken later to a measured trial; its median is that of all."""
         same = _of(of.task, of.target) & trial.c.median.is_not(None)
         query = select(trial).where(same).order_by(trial.c.median, trial.c.id)
-        with explained(self.url, "write"), self._engine.begin() as connection:
-            for row in connection.execute(query).mappings():
-                if row["config"] == dict(of.config):
-                    every = [*row["seconds"], *seconds]
+        with self._writing() as connection:
+            for number, found in self._numbered(connection, query):
+                if found.config == dict(of.config) and isinstance(found.outcome, Measured):
+                    every = [*found.outcome.seconds, *seconds]
                     values = {"seconds": every, "median": statistics.median(every)}
-                    connection.execute(
-                        update(trial).where(trial.c.id == row["id"]).values(**values)
-                    )
+                    connection.execute(update(trial).where(trial.c.id == number).values(**values))
                     return
 
     def trials(self, task_key: str, target_key: str) -> list[Trial]:
         """Return every trial of a task on a target, oldest first; empty if it is unknown."""
-        query = select(trial).where(_of(task_key, target_key)).order_by(trial.c.id)
-        with explained(self.url, "read"), self._engine.connect() as connection:
-            return [from_row(row) for row in connection.execute(query).mappings()]
+        with self._reading() as connection:
+            return list(self._read(connection, _trials_of(task_key, target_key)))
 
     def best(self, task_key: str, target_key: str) -> Trial | None:
         """Return the measured trial of the lowest median, the older one of equals."""
@@ -89,74 +110,92 @@ class Records:
             select(trial)
             .where(_of(task_key, target_key), trial.c.median.is_not(None))
             .order_by(trial.c.median, trial.c.id)
-            .limit(1)
         )
-        with explained(self.url, "read"), self._engine.connect() as connection:
-            row = connection.execute(query).mappings().first()
-        return None if row is None else from_row(row)
+        with self._reading() as connection:
+            return next(self._read(connection, query), None)
 
     def tasks(self) -> list[TaskSummary]:
         """Summarise every registered task, in order of name, then target."""
-        counted = (
-            select(
-                task,
-                func.count(trial.c.id).label("trials"),
-                func.min(trial.c.median).label("best_seconds"),
-            )
-            .join_from(task, trial, isouter=True)
-            .group_by(task.c.key, task.c.target, task.c.name, task.c.flops)
-            .order_by(task.c.name, task.c.target, task.c.key)
-        )
-        with explained(self.url, "read"), self._engine.connect() as connection:
-            rows = list(connection.execute(counted).mappings())
-        failures = self._failures()
-        return [
-            TaskSummary(**row, failures=tuple(failures[row["key"], row["target"]])) for row in rows
-        ]
+        of: dict[tuple[str, str], list[Trial]] = defaultdict(list)
+        query = select(task).order_by(task.c.name, task.c.target, task.c.key)
+        with self._reading() as connection:
+            for each in self._read(connection, select(trial).order_by(trial.c.id)):
+                of[each.task, each.target].append(each)
+            return [
+                summary
+                for row in connection.execute(query).mappings()
+                if (summary := self._summary(row, of[row["key"], row["target"]])) is not None
+            ]
 
-    def _failures(self) -> dict[tuple[str, str], list[FailureClass]]:
-        """Count failures by task and class, the most frequent class first."""
-        kinds = (trial.c.task, trial.c.target, trial.c.stage, trial.c.reason)
-        counted = (
-            select(*kinds, func.count().label("count"), func.min(trial.c.id).label("first"))
-            .where(trial.c.reason.is_not(None))
-            .group_by(*kinds)
-            .subquery()
-        )
-        query = (
-            select(counted, trial.c.message)
-            .join(trial, trial.c.id == counted.c.first)
-            .order_by(counted.c.count.desc(), counted.c.first)
-        )
-        found: dict[tuple[str, str], list[FailureClass]] = defaultdict(list)
-        with explained(self.url, "read"), self._engine.connect() as connection:
-            for row in connection.execute(query):
-                kind = FailureClass(row.stage, row.reason, row[4], row.message)
-                found[row.task, row.target].append(kind)
-        return found
+    def _summary(self, row: RowMapping, trials: Sequence[Trial]) -> TaskSummary | None:
+        try:
+            name, flops = task_values(row["name"], row["flops"])
+        except Damaged as problem:
+            self.damaged[f"task {row['key']!r}"] = str(problem)
+            return None
+        return summarise(row["key"], row["target"], name, flops, trials)
 
     def set_peak(self, target_key: str, flops_per_second: float) -> None:
         """Keep the measured peak of a target, that speeds can be shown as a share of it."""
-        row = {"key": f"peak {target_key}", "value": repr(float(flops_per_second))}
-        with explained(self.url, "write"):
-            try:
-                with self._engine.begin() as connection:
-                    connection.execute(insert(meta).values(**row))
-            except IntegrityError:
-                known = meta.c.key == row["key"]
-                with self._engine.begin() as connection:
-                    connection.execute(update(meta).where(known).values(value=row["value"]))
+        key, value = f"peak {target_key}", repr(float(flops_per_second))
+        with self._writing() as connection:
+            known = update(meta).where(meta.c.key == key).values(value=value)
+            if not connection.execute(known).rowcount:
+                connection.execute(insert(meta).values(key=key, value=value))
 
     def peak(self, target_key: str) -> float | None:
         """Return the peak that `set_peak` kept, in operations a second, or None."""
-        query = select(meta.c.value).where(meta.c.key == f"peak {target_key}")
+        key = f"peak {target_key}"
+        with self._reading() as connection:
+            value = connection.scalar(select(meta.c.value).where(meta.c.key == key))
+        try:
+            found = None if value is None else float(value)
+        except (TypeError, ValueError):
+            found = math.nan
+        if found is None or 0 < found < math.inf:
+            return found
+        self.damaged[f"meta {key!r}"] = f"its value is {value!r}, no speed"
+        return None
+
+    def _read(self, connection: Connection, query: Select[Any]) -> Iterator[Trial]:
+        """Yield the trials of a query; rows that are damaged are left out, and kept in mind."""
+        return (each for _, each in self._numbered(connection, query))
+
+    def _numbered(self, connection: Connection, query: Select[Any]) -> Iterator[tuple[int, Trial]]:
+        for row in connection.execute(query).mappings():
+            try:
+                yield row["id"], from_row(row)
+            except Damaged as problem:
+                self.damaged[f"trial {row['id']}"] = str(problem)
+
+    @contextmanager
+    def _reading(self) -> Generator[Connection]:
+        self._check_place()
         with explained(self.url, "read"), self._engine.connect() as connection:
-            value = connection.scalar(query)
-        return None if value is None else float(value)
+            yield connection
+
+    @contextmanager
+    def _writing(self) -> Generator[Connection]:
+        """Begin a transaction, which is committed at the end; what it wrote is then in the file."""
+        self._check_place()
+        engine = self._engine.execution_options(writes=True)
+        with explained(self.url, "write"), engine.begin() as connection:
+            yield connection
+        self._check_place()
+
+    def _check_place(self) -> None:
+        """Refuse to go on if the file was deleted: what is written to one is lost at the end."""
+        if self._file is not None and identity(self._file) != self._identity:
+            raise RecordsError(
+                f"cannot use {self._file}: it was deleted or replaced while in use, and what was "
+                "measured since is in no file; put it back, or start again with a new one."
+            )
 
     def close(self) -> None:
-        """Release the database; the object is not used after."""
-        self._engine.dispose()
+        """Release the database; what is asked of the object after raises `RecordsError`."""
+        if not self._closed:
+            self._closed = True
+            self._opened.dispose()
 
     def __enter__(self) -> Self:
         return self
@@ -170,8 +209,21 @@ class Records:
         self.close()
 
     def __repr__(self) -> str:
-        return f"Records({self.url.render_as_string()!r})"
+        sqlite = self.url.get_backend_name() == "sqlite"
+        shown = self.url.database if sqlite else self.url.render_as_string()
+        return f"Records({shown!r})"
 
 
 def _of(task_key: str, target_key: str):
     return (trial.c.task == task_key) & (trial.c.target == target_key)
+
+
+def _trials_of(task_key: str, target_key: str) -> Select[Any]:
+    return select(trial).where(_of(task_key, target_key)).order_by(trial.c.id)
+
+
+def _register(connection: Connection, key: str, target: str, name: str, flops: float) -> None:
+    known = (task.c.key == key) & (task.c.target == target)
+    values = {"name": name, "flops": flops}
+    if not connection.execute(update(task).where(known).values(**values)).rowcount:
+        connection.execute(insert(task).values(key=key, target=target, **values))

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
+
+from tilewright.records.trial import Failed, Trial
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,3 +41,15 @@ class TaskSummary:
         if self.best_seconds is None or not self.flops:
             return None
         return self.flops / self.best_seconds / 1e9
+
+
+def summarise(
+    key: str, target: str, name: str, flops: float, trials: Sequence[Trial]
+) -> TaskSummary:
+    """Count the trials of a task; failures by class, the most frequent class first."""
+    failures = [each.outcome for each in trials if isinstance(each.outcome, Failed)]
+    first = {(f.stage, f.reason): f.message for f in reversed(failures)}
+    counts = Counter((f.stage, f.reason) for f in failures).most_common()
+    classes = tuple(FailureClass(*kind, count, first[kind]) for kind, count in counts)
+    best = min((each.seconds for each in trials if each.seconds is not None), default=None)
+    return TaskSummary(name, key, target, flops, len(trials), classes, best)

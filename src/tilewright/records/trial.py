@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Literal, TypeAlias
 
-Stage: TypeAlias = Literal["build", "run", "verify"]
+Stage: TypeAlias = Literal["schedule", "build", "run", "verify"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class Measured:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """A candidate that did not build, did not run to its end, or gave a wrong answer.
+    """A candidate that has no schedule, did not build or run to its end, or gave a wrong answer.
 
     `reason` is a class to count by, one word ("timeout", "crash", "wrong", "error", "slow");
     `message` is for a person: its first line says what happened.
@@ -63,7 +63,8 @@ class Trial:
     """A candidate of a task on a target, and its outcome.
 
     `config` (knob values) and `steps` (the schedule, enough to rebuild the kernel without its
-    template) are plain JSON values; `task` and `target` are the keys of what was tuned and where.
+    template; none if that raised) are plain JSON values; `task` and `target` are the keys of what
+    was tuned and where.
     """
 
     task: str

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tilewright.errors import ArgumentError
 from tilewright.expr.tensor import Tensor
 from tilewright.runtime.artifact import check_runs_here, compile_nest
 from tilewright.runtime.kernel import Kernel
@@ -20,5 +21,21 @@ def build(
     """
     target = target or host()
     check_runs_here(target)
-    schedule = what if isinstance(what, Schedule) else Schedule(what)
+    schedule = _schedule(what)
     return Kernel(schedule, compile_nest(schedule.loops, target), checked(threads, target.cores))
+
+
+def _schedule(what: object) -> Schedule:
+    if isinstance(what, Schedule):
+        return what
+    if not isinstance(what, Tensor):
+        raise ArgumentError(
+            f"cannot build {what!r} ({type(what).__name__}): give an expression made by "
+            "compute(...), a Schedule, or the best of a result; compile(...) takes networks."
+        )
+    if what.stage is None:
+        raise ArgumentError(
+            f"cannot build {what.name!r}: it is an input, and there is nothing to compute; "
+            "give what compute(...) makes of it."
+        )
+    return Schedule(what)

@@ -24,9 +24,9 @@ _LOADER = Loader()
 class Kernel:
     """Machine code for one expression.
 
-    Call it with one array for each input, in the order of `inputs` (NumPy, or anything with
-    `__dlpack__`); it returns a new array, or fills `out`. Constants that were packed are packed
-    again only when another array is given. `schedule`, `loops`, `llvm` and `asm` show how it works.
+    Call it with one array for each input, in the order of `inputs` or by name (NumPy, or anything
+    with `__dlpack__`); it returns a new array, or fills `out`. Packed constants are packed
+    again only when another array is given. `schedule`, `loops`, `llvm`, `asm` show how it works.
     """
 
     def __init__(self, schedule: Schedule, artifact: Artifact, threads: int = 1) -> None:
@@ -65,24 +65,64 @@ class Kernel:
         """The machine code, disassembled."""
         return assembly(self._artifact.text, self._artifact.target)
 
+    def __repr__(self) -> str:
+        inputs = ", ".join(map(describe, self.inputs))
+        return f"Kernel({inputs} -> {describe(self.output)}; threads={self.threads})"
+
     def __call__(
-        self, *arrays: Any, out: np.ndarray[Any, Any] | None = None, threads: int | None = None
+        self,
+        *arrays: Any,
+        out: np.ndarray[Any, Any] | None = None,
+        threads: int | None = None,
+        **named: Any,
     ) -> np.ndarray[Any, Any]:
-        """Run the kernel; raise ArgumentError, saying what was wanted and given, on a misfit."""
-        bound = self.bind(*arrays, out=out, threads=threads)
-        return bound()
+        """Run the kernel; raise ArgumentError, saying what was wanted and given, on a misfit.
+
+        Arrays are given in the order of `inputs`, or by name, and copied if they are views that
+        are not contiguous.
+        """
+        raw = self._arguments(arrays, named)
+        given = {b.name: contiguous(b, raw[b.name]) for b in self.inputs}
+        return self._bound(given, out, threads)()
 
     def bind(
-        self, *arrays: Any, out: np.ndarray[Any, Any] | None = None, threads: int | None = None
+        self,
+        *arrays: Any,
+        out: np.ndarray[Any, Any] | None = None,
+        threads: int | None = None,
+        **named: Any,
     ) -> Bound:
-        """Check the arrays once, and return a call that runs on what they then hold."""
-        if len(arrays) != len(self.inputs):
+        """Check the arrays once, and return a call that runs on what they then hold.
+
+        Arrays that would have to be copied are refused with ArgumentError, since what is written to
+        them later would not be seen. Packed constants are read now, and only now.
+        """
+        raw = self._arguments(arrays, named)
+        given = {b.name: contiguous(b, raw[b.name], copy=False) for b in self.inputs}
+        return self._bound(given, out, threads)
+
+    def _arguments(self, arrays: tuple[Any, ...], named: dict[str, Any]) -> dict[str, Any]:
+        """Return the arguments by name; refuse too few, too many and unknown ones."""
+        names = [b.name for b in self.inputs]
+        given = dict(zip(names, arrays, strict=False))
+        unknown = [name for name in named if name not in names]
+        twice = [name for name in named if name in given]
+        if unknown or twice or len(arrays) > len(names) or len(given | named) < len(names):
             wanted = ", ".join(map(describe, self.inputs))
+            problem = f"given {len(arrays)}" + (f" and {', '.join(named)} by name" if named else "")
+            problem += f"; there is no input {unknown[0]!r}" if unknown else ""
+            problem += f"; {twice[0]!r} is given twice" if twice else ""
             raise ArgumentError(
-                f"{self.loops.name} takes {len(self.inputs)} arrays ({wanted}), "
-                f"given {len(arrays)}."
+                f"{self.loops.name} takes {len(names)} arrays ({wanted}), {problem}."
             )
-        given = {b.name: check(b, a) for b, a in zip(self.inputs, arrays, strict=True)}
+        return given | named
+
+    def _bound(
+        self,
+        given: dict[str, np.ndarray[Any, Any]],
+        out: np.ndarray[Any, Any] | None,
+        threads: int | None,
+    ) -> Bound:
         result = self._result(out, given)
         placed = [self._place(buffer, given, result) for buffer in self._artifact.parameters]
         table = pointers([array.ctypes.data for array in placed])
@@ -157,14 +197,9 @@ def describe(buffer: Buffer) -> str:
 
 
 def check(buffer: Buffer, array: Any) -> np.ndarray[Any, Any]:
-    """Return an argument as a contiguous NumPy array, without a copy where possible."""
+    """Return an argument as a NumPy array on the same memory; raise ArgumentError on a misfit."""
     if not isinstance(array, np.ndarray):
-        if not hasattr(array, "__dlpack__"):
-            raise ArgumentError(
-                f"{describe(buffer)} wants an array, given {type(array).__name__}; "
-                "pass a NumPy array, or anything with __dlpack__."
-            )
-        array = np.from_dlpack(array)
+        array = from_dlpack(describe(buffer), array)
     if array.shape != tuple(buffer.shape):
         raise ArgumentError(f"{describe(buffer)} wanted, given shape {array.shape}.")
     if array.dtype != buffer.dtype:
@@ -172,4 +207,33 @@ def check(buffer: Buffer, array: Any) -> np.ndarray[Any, Any]:
             f"{describe(buffer)} wanted, given {array.dtype}; "
             f"convert it with array.astype({buffer.dtype!r})."
         )
-    return np.require(array, requirements=("C", "A"))
+    return array
+
+
+def from_dlpack(wanted: str, array: Any) -> np.ndarray[Any, Any]:
+    """Return another library's array without a copy; raise ArgumentError if that cannot be."""
+    if not hasattr(array, "__dlpack__"):
+        raise ArgumentError(
+            f"{wanted} wants an array, given {type(array).__name__}; "
+            "pass a NumPy array, or anything with __dlpack__."
+        )
+    try:
+        return np.from_dlpack(array)
+    except (BufferError, RuntimeError, TypeError, ValueError) as error:
+        raise ArgumentError(
+            f"{wanted} wants an array that can be shared, given {type(array).__name__}: {error} "
+            "Pass a plain array in the CPU's memory, as tensor.detach().cpu() is in PyTorch."
+        ) from None
+
+
+def contiguous(buffer: Buffer, array: Any, *, copy: bool = True) -> np.ndarray[Any, Any]:
+    """Return an argument as kernels read it, row-major and aligned: a copy only if that may be."""
+    view = check(buffer, array)
+    made = np.require(view, requirements=("C", "A"))
+    if made.size and not copy and not np.may_share_memory(made, view):
+        raise ArgumentError(
+            f"cannot bind {buffer.name}, whose strides are {view.strides}: a kernel reads "
+            "contiguous, aligned arrays, and a copy would not see what is written later; bind "
+            "np.ascontiguousarray(array), or call the kernel, which copies each time."
+        )
+    return made

@@ -7,9 +7,14 @@ import glob
 import os
 from functools import cache
 from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
 
 from tilewright.errors import ArgumentError, TargetError
 
+MAX_THREADS = 1024  # more than a machine has cores; their stacks still fit into its memory
+_PAUSE_HARD = 2  # omp_pause_hard of omp.h
 _NAMES = ("libgomp.so.1", "libomp.so.5", "libiomp5.so", "libomp.so")
 
 
@@ -18,11 +23,16 @@ def openmp() -> ctypes.CDLL:
     """Load libgomp, or a runtime that speaks its interface; raise TargetError if there is none.
 
     The system's comes first, then the copy inside of xgboost's wheel, which tilewright depends on.
+    Its threads do not live on in a forked child, which would wait for them forever: so they end
+    before this process forks, and both sides start new ones when they need some.
     """
     for candidate in (*_NAMES, *_bundled()):
         try:
             library = ctypes.CDLL(candidate)
             _ = library.GOMP_parallel
+            end_threads = getattr(library, "omp_pause_resource_all", None)  # since GCC 9
+            if end_threads:
+                os.register_at_fork(before=lambda: end_threads(_PAUSE_HARD))
             return library
         except (OSError, AttributeError):
             continue
@@ -47,10 +57,13 @@ def address(name: str) -> int:
     return found
 
 
-def checked(threads: int | None, default: int) -> int:
-    """Return how many threads to run; raise ArgumentError if that is not a positive number."""
+def checked(threads: Any, default: int) -> int:
+    """Return how many threads to run; raise ArgumentError unless it is from 1 to MAX_THREADS."""
     if threads is None:
         return default
-    if threads < 1:
-        raise ArgumentError(f"cannot run with threads={threads}: give a number of at least 1.")
-    return threads
+    whole = isinstance(threads, int | np.integer) and not isinstance(threads, bool)
+    if not whole or not 1 <= threads <= MAX_THREADS:
+        raise ArgumentError(
+            f"cannot run with threads={threads!r}: give a whole number from 1 to {MAX_THREADS}."
+        )
+    return int(threads)

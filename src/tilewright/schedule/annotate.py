@@ -8,7 +8,7 @@ import numpy as np
 
 from tilewright.expr.affine import text
 from tilewright.loops.nodes import Kind, Loop, Nest, Node, product, rewrite, walk
-from tilewright.schedule import find
+from tilewright.schedule import find, threads
 
 MAX_UNROLL = 1024  # rounds written out one by one; beyond it compilers and code both slow down
 
@@ -41,10 +41,8 @@ class Parallel:
         if loop.reduce:
             find.refuse(nest, asked, "it reduces: threads would write the same element at once.")
         for outer in find.around(nest.body, self.loop)[:-1]:
-            if outer.kind != "parallel" or len(outer.body) > 1:
-                find.refuse(
-                    nest, asked, f"it is inside {outer.name!r}, which is not a parallel loop too."
-                )
+            if reason := threads.barrier(outer):
+                find.refuse(nest, asked, f"{reason}.")
         return _mark(nest, self.loop, "parallel")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from tilewright.expr.affine import Affine
-from tilewright.expr.scalar import Load, Scalar, loads, rebuild, substitute
+from tilewright.expr.scalar import Load, Scalar, excess, loads, rebuild, substitute
 from tilewright.loops.nodes import Block, Loop, Nest, Node, rewrite
 from tilewright.schedule import find
 
@@ -47,7 +47,12 @@ class Inline:
             if isinstance(node, Block):
                 if node.stage == self.stage:
                     return ()
-                return replace(node, value=rebuild(node.value, use))
+                if all(x.buffer != block.buffer for x in loads(node.value)):
+                    return node
+                made = rebuild(node.value, use)
+                if reason := excess(made):
+                    find.refuse(nest, asked, f"{node.stage!r} reads it, and with it {reason}.")
+                return replace(node, value=made)
             return node if node.body else ()
 
         assert all(isinstance(loop, Loop) for loop in outer)

@@ -42,7 +42,7 @@ class Pack:
         source = find.buffer(nest, self.tensor, asked)
         if source.scope not in ("input", "constant", "workspace"):
             find.refuse(nest, asked, f"it is {source.scope}, not an operand.")
-        if source.source:
+        if source.layout:
             find.refuse(nest, asked, "it is packed already.")
         readers = find.readers(nest, self.tensor)
         if len(readers) != 1 or len(set(readers[0][2])) != 1:
@@ -65,10 +65,11 @@ class Pack:
         body = rewrite(nest.body, change)
         if source.scope == "constant":
             packed = Buffer(
-                name, shape, source.dtype, "constant", source.name, load.index,
-                tuple(loop.name for loop in chain),
+                name, shape, source.dtype, "constant", source.source or source.name, load.index,
+                tuple(loop.name for loop in chain), source.made,
             )  # fmt: skip
-            return replace(nest, buffers=(*nest.buffers, packed), body=body)
+            kept = tuple(b for b in nest.buffers if b is not source or not source.source)
+            return replace(nest, buffers=(*kept, packed), body=body)
         packed = Buffer(name, shape, source.dtype, "workspace")
         copy = _copy(chain, name, at, load, source)
         place = _first_use(body, name)

@@ -87,11 +87,12 @@ class GuidedSearcher:
 
     def _promising(self, predictor: Predictor, n: int) -> Population:
         rows, scores = self._chains.maximise(
-            lambda pop: predictor.predict(self._problem.extract(pop)),
+            lambda pop: _predict(predictor, self._problem.extract(pop)),
             math.ceil(self._spec.diversity * n),
             exclude=self._history.seen,
             seeds=self._history.best(self._spec.seeds),
         )
+        rows, scores = rows[np.isfinite(scores)], scores[np.isfinite(scores)]
         return self._history.claim(rows[pick(rows, scores, n, self._spec.alpha)], n)
 
     def _learn(self) -> None:
@@ -102,14 +103,31 @@ class GuidedSearcher:
         self._features = np.concatenate([self._features.reshape(-1, new.shape[1]), new])
         if self._predictor is not None and len(rows) > self._fitted:
             self._judge(self._predictor, scores)
-        self._predictor = self._spec.model.fit(Training.of(self._features, scores), self._predictor)
+        known = _are_known(self._features)
+        data = Training.of(self._features[known], scores[known])
+        self._predictor = self._spec.model.fit(data, self._predictor)
         self._fitted = len(rows)
 
     def _judge(self, predictor: Predictor, scores: NDArray[np.float64]) -> None:
-        predicted = predictor.predict(self._features)
-        fresh = np.arange(len(scores)) >= self._fitted
+        known = _are_known(self._features)
+        predicted, scores = predictor.predict(self._features[known]), scores[known]
+        fresh = np.flatnonzero(known) >= self._fitted
         accuracy = pairwise_accuracy(predicted, scores, among=fresh)
         recall = top_recall(predicted[fresh], scores[fresh], k=math.ceil(fresh.sum() / 8))
         self._follow = accuracy > self._spec.chance  # nan is not
         judged = Quality(int(fresh.sum()), accuracy, recall, self._follow)
         self.quality = (*self.quality, judged)
+
+
+def _are_known(features: NDArray[np.float32]) -> NDArray[np.bool_]:
+    """Return which rows have features: those of a row that cannot be scheduled are NaN."""
+    return np.asarray(~np.isnan(features).any(axis=1))
+
+
+def _predict(predictor: Predictor, features: NDArray[np.float32]) -> NDArray[np.float64]:
+    """Predict rows; those that cannot be scheduled score -inf."""
+    known = _are_known(features)
+    scores = np.full(len(features), -np.inf)
+    if known.any():
+        scores[known] = predictor.predict(features[known])
+    return scores

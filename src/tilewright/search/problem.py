@@ -16,7 +16,8 @@ from tilewright.space.space import Population, Space
 class Problem:
     """What is searched: a space, and the features (n, f) in float32 of n valid rows of it.
 
-    `extract` is pure, and so are features: a row's never change.
+    `extract` is pure, and so are features: a row's never change. Those of a row that cannot be
+    scheduled are NaN: it fails without being looked at.
     """
 
     space: Space[Any]

@@ -1,7 +1,9 @@
 """A space for any expression: register tiles along a vector axis, unrolling, parallel outer loops.
 
-Elementwise producers are inlined; each remaining stage is tiled along one axis for vectors and one
-for unrolling, its reduction runs inside of the tile, and an elementwise consumer is fused there.
+Elementwise producers are inlined. A sum of products that uses operands again is tiled for
+registers and caches and its operands are packed (`tiles`); each other stage is tiled along one axis
+for vectors and one for unrolling. The reduction runs inside of the tile, and an elementwise
+consumer is fused there.
 """
 
 from __future__ import annotations
@@ -10,10 +12,11 @@ from typing import TYPE_CHECKING
 
 from tilewright.errors import ScheduleError
 from tilewright.expr.affine import is_zero
-from tilewright.expr.scalar import loads
+from tilewright.expr.scalar import loads, measure
 from tilewright.loops.nodes import Block, Loop, Nest, offset, walk
 from tilewright.schedule import find
 from tilewright.schedule.schedule import Schedule
+from tilewright.space.tiles import reused, tiled
 from tilewright.target import Target
 
 if TYPE_CHECKING:
@@ -21,6 +24,8 @@ if TYPE_CHECKING:
 
 MAX_VECTORS = 8
 MAX_ROWS = 8
+MAX_ONCE = 64  # parts of a stage that is inlined where it is read once
+MAX_AGAIN = 16  # and where it is read several times
 
 
 def derive(s: Schedule, knob: Knobs, target: Target) -> Schedule:
@@ -29,20 +34,31 @@ def derive(s: Schedule, knob: Knobs, target: Target) -> Schedule:
     for outer, block in list(walk(s.loops.body)):
         names = {b.stage for _, b in walk(s.loops.body)}
         fused = f"{block.stage}.copy" in names or not _is_root(s.loops, block.stage, outer)
-        if not fused:
+        if fused:
+            continue
+        if reused(outer, block):
+            s, at = tiled(s, block.stage, knob, target)
+            s = _fuse(s, block.stage, block, at)
+        else:
             s = _stage(s, block.stage, knob, target)
     return s
 
 
 def inline_elementwise(s: Schedule) -> Schedule:
-    """Inline every elementwise stage that a later stage reads, unless it consumes a reduction."""
-    for _, block in list(walk(s.loops.body)):
+    """Inline every small elementwise stage that another reads, unless it reads a computed one.
+
+    Work is done again at each read, so what is read more often must be smaller.
+    """
+    for stage in [block.stage for _, block in walk(s.loops.body)]:
         nest = s.loops
-        reads = {load.buffer for load in loads(block.value)}
+        block = find.stage(nest, stage, f"inline {stage!r}")[1]
         computed = {b.buffer for _, b in walk(nest.body)}
-        if block.reduce or nest.by_name[block.buffer].scope == "output" or reads & computed:
+        reads = [load.buffer for _, b in walk(nest.body) for load in loads(b.value)]
+        kept = block.reduce or nest.by_name[block.buffer].scope == "output"
+        if kept or computed & {load.buffer for load in loads(block.value)}:
             continue
-        s = s.inline(block.stage)
+        if measure(block.value)[1] <= (MAX_ONCE if reads.count(block.buffer) < 2 else MAX_AGAIN):
+            s = s.inline(stage)
     return s
 
 

@@ -48,9 +48,10 @@ class Knob:
 class Knobs(ABC):
     """Declare and read choices; each call gives the knob's value in the candidate at hand.
 
-    Which knobs a program asks for may depend on a `branch`, and on no other knob's value. Size knobs (`split`, `size`)
-    are integers, or int64 arrays with one entry a candidate when a population is made at once:
-    compute with them, do not branch on them. The others are structural: branch freely.
+    Which knobs a program asks for may depend on a `branch`, and on no other knob's value. Size
+    knobs (`split`, `size`) are integers, or int64 arrays with one entry a candidate when a
+    population is made at once: compute with them, do not branch on them. The others are structural:
+    branch freely.
     """
 
     def split(

@@ -104,7 +104,7 @@ class Run(Knobs):
         if declared is None:
             raise _unstable(name, self._values, "was not declared")
         same = declared.options is options or declared.options == options
-        if declared.kind != kind or not same:
+        if (declared.kind, declared.when) != (kind, when) or not same:
             raise _unstable(name, self._values, "has other options")
         self._taken.add(name)
         return self._values[name]

@@ -7,21 +7,38 @@ from collections.abc import Sequence
 
 from tilewright.tuning.session import Session
 
+LEAST = 8  # trials of a first batch, from which a cost model can learn
 WINDOW = 48  # trials over which a task's progress is judged
 
 
 def next_task(sessions: Sequence[Session], peak: float | None = None) -> Session | None:
     """Return the task with the greatest expected gain, or None if all are exhausted.
 
-    A task that was never measured comes first. After that the gain of one more batch is guessed
-    from two things: how much the last trials won, and how far the task is from `peak` (operations a
-    second), which counts less the longer nothing was won. Both are weighted by how much of the
-    whole time the task takes.
+    Tasks that were never measured come first, the heaviest of them before the others. After that
+    the gain of one more batch is guessed from two things: how much the last trials won, and how far
+    the task is from `peak` (operations a second), which counts less the longer nothing was won.
+    Both are weighted by how much of the whole time the task takes.
     """
     open_sessions = [s for s in sessions if not s.exhausted]
     if not open_sessions:
         return None
-    return max(open_sessions, key=lambda s: expected_gain(s, peak))
+    return max(open_sessions, key=lambda s: (s.trials == 0, expected_gain(s, peak), work(s)))
+
+
+def work(session: Session) -> int:
+    """Return how much work a task is before its time is known: operations, or bytes without any."""
+    return session.task.weight * (session.task.flops or session.task.nbytes)
+
+
+def share(trials: int, tasks: int, batch: int, *, first: bool) -> int:
+    """Return how many candidates a task is given at once, of a budget of `trials` for all `tasks`.
+
+    If there is little to share, each task gets its first trial before any gets its second batch.
+    """
+    each = trials // (2 * tasks)
+    if first:
+        return min(batch, max(LEAST if trials >= LEAST * tasks else 1, each))
+    return batch if each >= LEAST else min(batch, LEAST)
 
 
 def expected_gain(session: Session, peak: float | None) -> float:

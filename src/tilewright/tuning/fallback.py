@@ -1,4 +1,4 @@
-"""A good guess without a measurement: the schedule whose tile does most work for its loads."""
+"""A good guess without a measurement: the schedule that seems to do least work and fewest loads."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from tilewright.schedule.schedule import Schedule
 from tilewright.space.space import Space
 
 SAMPLE = 256
+BYTE = 0.25  # what loading a byte costs, in operations
+COPY = 1e-3  # what each copy of the body costs, as a share: long code is slow to fetch
 
 Array = np.ndarray[Any, Any]
 
@@ -22,33 +24,32 @@ def promising(space: Space[Schedule]) -> Array:
     rows = space.sample(np.random.default_rng(0), SAMPLE)
     if len(rows) == 0:
         return space.encode(space.default())
-    score = np.zeros(len(rows))
+    guess = np.full(len(rows), np.inf)  # what cannot be lowered is no guess
     for where, schedule in space.populations(rows):
-        score[where] = reuse(schedule.loops, len(where))
-    return rows[int(np.argmax(score))]
+        guess[where] = cost(schedule.loops, len(where))
+    return rows[int(np.argmin(guess))]
 
 
-def reuse(nest: Nest, count: int) -> Array:
-    """Return, for each candidate, operations for each byte that the innermost tile loads.
+def cost(nest: Nest, count: int) -> Array:
+    """Return a guess of how long each candidate takes: its operations, and what its tiles load."""
+    total = np.zeros(count)
+    for outer, block in walk(nest.body):
+        total += _of_block(nest, outer, block, count)
+    return total
 
-    The tile is what is unrolled or in vectors inside of the innermost loop that really loops.
-    Copies of the body beyond a few hundred count against it.
-    """
-    outer, block = max(walk(nest.body), key=lambda path: len(path[0]))
+
+def _of_block(nest: Nest, outer: tuple[Loop, ...], block: Block, count: int) -> Array:
+    """A tile is what is unrolled or in vectors inside of the innermost loop that really loops."""
+    extents = np.ones((len(outer), count))
+    for i, loop in enumerate(outer):
+        extents[i] = loop.extent
     depth = max(
         (i + 1 for i, loop in enumerate(outer) if loop.kind in ("serial", "parallel")), default=0
     )
-    tile = outer[depth:]
-    extents = np.ones((len(tile), count))
-    for i, loop in enumerate(tile):
-        extents[i] = loop.extent
-    work = extents.prod(axis=0) if len(tile) else np.ones(count)
-    return work / _loaded(nest, block, tile, extents, count) - work * 1e-6
-
-
-def _loaded(nest: Nest, block: Block, tile: tuple[Loop, ...], extents: Array, count: int) -> Array:
-    total = np.full(count, 4.0)
+    tile, rounds = outer[depth:], extents[:depth].prod(axis=0)
+    work = extents[depth:].prod(axis=0)
+    loaded = np.full(count, 4.0)
     for load in dict.fromkeys(loads(block.value)):
-        if tile:
-            total += touched(nest.by_name[load.buffer], load.index, tile, extents)[0]
-    return total
+        if tile and nest.by_name[load.buffer].scope != "local":
+            loaded += touched(nest.by_name[load.buffer], load.index, tile, extents[depth:])[0]
+    return rounds * (work * (1 + COPY * work / 64) + BYTE * loaded)

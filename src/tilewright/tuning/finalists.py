@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from itertools import islice
 
-from tilewright.measure.build import Request
 from tilewright.measure.local import Measurer
 from tilewright.records.trial import Measured, Trial
 from tilewright.tuning.session import Session
@@ -28,10 +27,7 @@ def confirm(session: Session, measurer: Measurer) -> None:
     if len(finalists) < 2:
         return
     turns = [t for _ in range(ROUNDS) for t in finalists]
-    requests = (
-        Request(task.expression, task.recorded(t).loops, task.target, task.threads, cold=task.cold)
-        for t in turns
-    )
+    requests = (task.request(task.recorded(t)) for t in turns)
     for trial, outcome in zip(turns, measurer.measure(requests), strict=True):
         if isinstance(outcome, Measured):
             session.records.extend(trial, outcome.seconds)

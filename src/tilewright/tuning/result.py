@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
+from os import PathLike
+from typing import Any, Protocol
 
+from tilewright.errors import ArgumentError
+from tilewright.expr.tensor import Tensor
 from tilewright.records.store import Records
 from tilewright.schedule.schedule import Schedule
 from tilewright.tuning.session import Session
-from tilewright.tuning.task import Task
+from tilewright.tuning.task import Operator, Task
 
 
 class Network(Protocol):
@@ -18,17 +22,39 @@ class Network(Protocol):
     def tasks(self) -> Sequence[Task]: ...
 
 
-def each_once(tasks: Task | Iterable[Task] | Network) -> Sequence[Task]:
-    """Return different tasks: equal work, whatever it is called, is one with all the weight."""
-    if isinstance(tasks, Task):
-        return (tasks,)
+Tunable = Task | Tensor | Operator | Network | Iterable[Task | Tensor | Operator]
+
+
+def each_once(what: Tunable, threads: int | None = None) -> Sequence[Task]:
+    """Return different tasks: equal work, whatever it is called, is one with all the weight.
+
+    `threads`, if given, is how many each task's measurements use.
+    """
     listed: dict[tuple[str, str], Task] = {}
-    for task in tasks if isinstance(tasks, Iterable) else tasks.tasks():
+    for task in _tasks(what):
+        task = task if threads is None else replace(task, threads=threads)
         same = listed.get((task.key, task.where))
         listed[(task.key, task.where)] = (
             task if same is None else replace(same, weight=same.weight + task.weight)
         )
     return tuple(listed.values())
+
+
+def _tasks(what: Any) -> Iterable[Task]:
+    if isinstance(what, Task):
+        return (what,)
+    if isinstance(what, str | PathLike):
+        raise ArgumentError(
+            f"cannot tune {os.fspath(what)!r}, a path: load the network first, as in "
+            f"tune(load_onnx({os.fspath(what)!r}), ...)."
+        )
+    if isinstance(what, type):
+        raise ArgumentError(f"cannot tune the class {what.__name__}: give an object of it.")
+    if callable(getattr(what, "tasks", None)):
+        return what.tasks()
+    if isinstance(what, Iterable) and not isinstance(what, Tensor):
+        return [t if isinstance(t, Task) else Task(t) for t in what]
+    return (Task(what),)
 
 
 @dataclass(frozen=True)
@@ -38,15 +64,30 @@ class Result:
     sessions: tuple[Session, ...]
     records: Records
 
+    def __repr__(self) -> str:
+        names = [session.task.name for session in self.sessions]
+        what = names[0] if len(names) == 1 else f"{len(names)} tasks"
+        trials, failed = sum(s.trials for s in self.sessions), sum(self.failures.values())
+        return f"Result({what}: {trials} trials, {failed} failed, in {self.records!r})"
+
     @property
     def best(self) -> Schedule:
-        """The fastest schedule of the (first) task."""
-        return self.sessions[0].task.best(self.records)
+        """The fastest schedule of the one task; ArgumentError if there are several."""
+        return self._only("best", "session.task.best(result.records)").task.best(self.records)
 
     @property
     def curve(self) -> list[float]:
-        """The best time of the (first) task in seconds, after each of its trials."""
-        return self.sessions[0].curve
+        """The best time of the one task in seconds, after each of its trials."""
+        return self._only("curve", "session.curve").curve
+
+    def _only(self, what: str, each: str) -> Session:
+        if len(self.sessions) != 1:
+            raise ArgumentError(
+                f"result.{what} is that of one task, and {len(self.sessions)} were tuned: ask each "
+                f"session in result.sessions, as in [{each} for session in result.sessions]; "
+                "a network is compiled with compile(model, result.records)."
+            )
+        return self.sessions[0]
 
     @property
     def failures(self) -> dict[str, int]:

@@ -11,6 +11,8 @@ import numpy as np
 
 from tilewright.errors import SpaceError
 from tilewright.features import Context, Extractor, Joined, Relation
+from tilewright.features.remember import Remember
+from tilewright.measure.answer import describe
 from tilewright.measure.build import Request
 from tilewright.measure.local import Measurer
 from tilewright.records.store import Records
@@ -45,7 +47,7 @@ class Session:
         """Start a search on a task, and tell it every trial that is on record."""
         rng = np.random.default_rng([seed, int(task.key[:8], 16)])
         space = task.space
-        problem = Problem(space, lambda rows: FEATURES.extract(space, rows))
+        problem = Problem(space, Remember(FEATURES, space))
         session = Session(task, records, search.start(problem, rng))
         records.register(task.key, task.where, task.name, float(task.flops))
         session._resume()
@@ -85,32 +87,36 @@ class Session:
         However the iteration ends, once it is closed what was measured is on disk and told.
         """
         made: list[Trial] = []
-        schedules: list[tuple[Config, Schedule]] = []
+        tried: list[tuple[Config, Schedule | Failed]] = []
 
         def requests() -> Iterator[Request]:
             for row in rows:
                 config = self.task.space.config(row)
-                schedule = self.task.schedule(config)
-                schedules.append((config, schedule))
-                best = self.best if math.isfinite(self.best) else None
-                yield Request(
-                    self.task.expression,
-                    schedule.loops,
-                    self.task.target,
-                    self.task.threads,
-                    best,
-                    self.task.cold,
-                )
+                schedule = self._schedule(config)
+                tried.append((config, schedule))
+                if not isinstance(schedule, Failed):
+                    best = self.best if math.isfinite(self.best) else None
+                    yield self.task.request(schedule, best)
+
+        def outcomes() -> Iterator[Outcome]:
+            """Yield what was measured, and in its place what failed before it could be."""
+            measured = measurer.measure(requests())
+            done = 0
+            for outcome in measured:
+                while isinstance(failed := tried[done][1], Failed):
+                    done += 1
+                    yield failed
+                done += 1
+                yield outcome
+            for _, failed in tried[done:]:
+                assert isinstance(failed, Failed)
+                yield failed
 
         try:
-            for i, outcome in enumerate(measurer.measure(requests())):
-                config, schedule = schedules[i]
-                made.append(
-                    Trial(
-                        self.task.key, self.task.where, config.to_json(), schedule.to_json(),
-                        outcome,
-                    )
-                )  # fmt: skip
+            for i, outcome in enumerate(outcomes()):
+                config, schedule = tried[i]
+                steps = [] if isinstance(schedule, Failed) else schedule.to_json()
+                made.append(Trial(self.task.key, self.task.where, config.to_json(), steps, outcome))
                 self._note(outcome)
                 self.fresh += 1
                 yield outcome
@@ -118,6 +124,13 @@ class Session:
             self.records.add(made)
             if made:
                 self.searcher.tell(rows[: len(made)], _scores([t.outcome for t in made]))
+
+    def _schedule(self, config: Config) -> Schedule | Failed:
+        """Return the schedule of a candidate; if the template raises, that is its failure alone."""
+        try:
+            return self.task.schedule(config)
+        except Exception as error:
+            return Failed("schedule", "error", describe(error))
 
     def _note(self, outcome: Outcome) -> None:
         self.trials += 1

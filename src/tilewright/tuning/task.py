@@ -2,41 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Protocol
 
-from tilewright.errors import ScheduleError
+from tilewright import dtypes
+from tilewright.errors import ArgumentError, ScheduleError, TargetError
 from tilewright.expr.tensor import Tensor
+from tilewright.measure.answer import describe
+from tilewright.measure.build import Request
 from tilewright.records.store import Records
 from tilewright.records.trial import Trial
+from tilewright.runtime.threads import checked
 from tilewright.schedule.schedule import Schedule
 from tilewright.space.config import Config
 from tilewright.space.derive import derive
-from tilewright.space.knobs import Knobs
+from tilewright.space.forgiving import Forgiving
 from tilewright.space.space import Space
 from tilewright.target import Target, host
-
-Template = Callable[[Schedule, Knobs, Target], Schedule]
+from tilewright.tuning.template import Program, Template
 
 
 class Operator(Protocol):
-    """A value that says what it computes, and offers a space of ways to do so."""
+    """A value that says what it computes.
+
+    One with a method `space`, a template, offers its own ways to do so; they are derived otherwise.
+    """
 
     @property
     def name(self) -> str: ...
 
     def expression(self) -> Tensor: ...
 
-    def space(self, s: Schedule, knob: Knobs, target: Target) -> Schedule: ...
-
 
 @dataclass(frozen=True, eq=False)
 class Task:
     """Work to be tuned: an expression (or an operator) on a target.
 
-    Without a `template` the operator's own is used, or a space derived from the expression.
+    Without a `template`, a function of (schedule, knob) or (schedule, knob, target), the operator's
+    own is used, or a space derived from the expression. `target` may be given by name.
     `weight` is how often the work is done; `threads` how many a measurement uses;
     `cold` whether constants are read from memory then, as they are inside of a network.
     """
@@ -49,8 +54,20 @@ class Task:
     cold: bool = False
 
     def __post_init__(self) -> None:
+        _check_work(self.work)
         if self.target is None:  # pyright: ignore[reportUnnecessaryComparison]
             object.__setattr__(self, "target", host())
+        elif isinstance(self.target, str):
+            object.__setattr__(self, "target", Target(self.target))
+        elif not isinstance(self.target, Target):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise TargetError(
+                f"{self.target!r} is no target: give a Target, its name such as 'x86-64-v3', or "
+                "nothing for this machine."
+            )
+        object.__setattr__(self, "threads", checked(self.threads, 1))
+
+    def __repr__(self) -> str:
+        return f"Task({self.name} on {self.where})"
 
     @cached_property
     def expression(self) -> Tensor:
@@ -82,14 +99,18 @@ class Task:
     def flops(self) -> int:
         return self.expression.flops
 
+    @property
+    def nbytes(self) -> int:
+        """How many bytes the inputs and the result take up."""
+        tensors = (*self.expression.inputs, self.expression)
+        return sum(math.prod(t.shape) * dtypes.nbytes(t.dtype) for t in tensors)
+
     @cached_property
     def space(self) -> Space[Schedule]:
-        """The space of schedules, declared by running the template once."""
+        """The space of schedules, declared by running the template; candidates may raise."""
         own = self.work.template if isinstance(self.work, Tensor) else None
-        if self.template is None and own is not None:
-            return Space.declare(lambda knob: own(self._start, knob))
-        template = self.template or getattr(self.work, "space", None) or derive
-        return Space.declare(lambda knob: template(self._start, knob, self.target))
+        template = self.template or own or getattr(self.work, "space", None) or derive
+        return Forgiving.declare(Program(template, self._start, self.target, self.name))
 
     @cached_property
     def _start(self) -> Schedule:
@@ -99,11 +120,26 @@ class Task:
         """Return the schedule of one configuration."""
         return self.space.instantiate(config)
 
+    def request(self, schedule: Schedule, best: float | None = None) -> Request:
+        """Return what asks a measurer to build, check and time a schedule; see `Request`."""
+        return Request(
+            self.expression, schedule.loops, self.target, self.threads, best, self.cold,
+            schedule.error,
+        )  # fmt: skip
+
     def fallback(self) -> Schedule:
         """Return a schedule that needs no measurement, the one that looks best by its loads."""
         from tilewright.tuning.fallback import promising
 
-        return self.schedule(self.space.config(promising(self.space)))
+        config = self.space.config(promising(self.space))
+        try:
+            return self.schedule(config)
+        except Exception as error:
+            raise ScheduleError(
+                f"cannot schedule {self.name} untuned: its template raises on every candidate that "
+                f"was looked at; mend it, or state with require() what it cannot do. "
+                f"For {config!r} it says:\n{describe(error)}"
+            ) from error
 
     def best(self, records: Records | None) -> Schedule:
         """Return the fastest recorded schedule, or the fallback if nothing was measured."""
@@ -131,9 +167,23 @@ class Task:
         return Schedule.from_json(self.expression, [dict(step) for step in trial.steps])
 
     def can_use(self, trial: Trial) -> bool:
-        """Whether the steps of a trial still make a schedule."""
+        """Whether the steps of a trial still make a schedule, within the operator's tolerance."""
         try:
-            self.recorded(trial)
+            return self.recorded(trial).error <= getattr(self.work, "tolerance", math.inf)
         except ScheduleError:
             return False
-        return True
+
+
+def _check_work(work: object) -> None:
+    if isinstance(work, Tensor):
+        if work.stage is None:
+            raise ArgumentError(
+                f"cannot make a task of {work.name!r}: it is an input, and there is nothing to "
+                "compute; give what compute(...) makes of it."
+            )
+    elif not (callable(getattr(work, "expression", None)) and hasattr(work, "name")):
+        instead = {
+            "Schedule": "build(schedule) compiles it; to tune its expression, give schedule.output",
+            "Model": "tune(model, ...) and model.tasks() take networks",
+        }.get(type(work).__name__, "give an expression made by compute(...), or an operator")
+        raise ArgumentError(f"cannot make a task of {type(work).__name__} {work!r:.80}: {instead}.")

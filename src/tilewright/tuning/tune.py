@@ -2,64 +2,74 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 from tilewright.errors import ArgumentError
 from tilewright.measure.local import Local, Measurer
+from tilewright.measure.peak import peak as measured_peak
 from tilewright.records.store import Records
+from tilewright.runtime.threads import checked
 from tilewright.search import Annealing, Guided
 from tilewright.search.problem import Search
-from tilewright.tuning.allocation import next_task
+from tilewright.target import host
+from tilewright.tuning.allocation import next_task, share
 from tilewright.tuning.events import Event, Watch, ignore
 from tilewright.tuning.finalists import confirm
-from tilewright.tuning.result import Network, Result, each_once
+from tilewright.tuning.result import Result, Tunable, each_once
 from tilewright.tuning.session import Session
-from tilewright.tuning.task import Task
 
 DEFAULT: Search = Guided(optimiser=Annealing(chains=1024, steps=16, patience=8))
 BATCH = 32
 
 
 def tune(
-    tasks: Task | Iterable[Task] | Network,
+    tasks: Tunable,
     *,
     trials: int,
-    records: Records | None = None,
+    records: Records | str | Path | None = None,
     search: Search = DEFAULT,
     measure: Measurer | None = None,
     seed: int = 0,
     batch: int = BATCH,
+    threads: int | None = None,
     peak: float | None = None,
     watch: Watch = ignore,
 ) -> Result:
-    """Search the space of each task for its fastest schedule, with `trials` measurements in all.
+    """Search the space of each task for its fastest schedule, with `trials` more measurements.
 
-    Trials already on record count for the search but not for the budget, and are never repeated.
-    Each batch is committed to `records` before the cost model learns from it. At the end the best
-    of each task are timed again in turn. `peak` (operations a second) helps to share the budget.
-    The same seed gives the same proposals for the same measurements.
+    `tasks` are a network, a task, an expression, an operator, or several of these. Trials already
+    on record count for the search but not for the budget, and are never repeated. Each batch is
+    committed to `records` (a path is opened, and stays open in the result) before the cost model
+    learns from it. At the end the best of each task are timed again in turn.
+
+    `threads` is how many a measurement uses, if not what each task says (one). `peak` (operations a
+    second, measured if it is not given) helps to share the budget, and goes on record. `watch` is
+    called with an `Event` after each trial. The same seed gives the same proposals for the same
+    measurements.
     """
-    if trials < 0:
-        raise ArgumentError(
-            f"cannot tune with {trials} trials: give a number that is not negative."
-        )
-    if batch < 1:
-        raise ArgumentError(f"cannot tune in batches of {batch}: give a number of at least 1.")
-    if seed < 0:
-        raise ArgumentError(f"cannot tune with seed {seed}: give a number that is not negative.")
-    records = records or Records(":memory:")
-    listed = each_once(tasks)
-    sessions = tuple(Session.open(task, search, records, seed) for task in listed)
-    measurer = measure or Local(threads=max((t.threads for t in listed), default=1))
+    _check(trials, batch, seed, search)
+    listed = each_once(tasks, None if threads is None else checked(threads, 1))
+    opened = _open(records)
+    most = max((t.threads for t in listed), default=1)
+    if peak is None and measure is None and trials and all(t.target == host() for t in listed):
+        peak = measured_peak(threads=most)
+    sessions = tuple(Session.open(task, search, opened, seed) for task in listed)
+    if peak is not None:
+        for where in {task.where for task in listed}:
+            opened.set_peak(where, peak)
+    measurer = measure or Local(threads=most)
     done = 0
     try:
         while done < trials:
             session = next_task(sessions, peak)
             if session is None:
                 break  # every candidate of every space was measured
-            first = trials // (2 * len(sessions)) if session.trials == 0 else batch
-            candidates = session.propose(min(batch, max(8, first), trials - done))
+            count = share(trials, len(sessions), batch, first=session.trials == 0)
+            candidates = session.propose(min(count, trials - done))
             with closing(session.run(candidates, measurer)) as outcomes:
                 for outcome in outcomes:
                     done += 1
@@ -70,4 +80,42 @@ def tune(
     finally:
         if measure is None:
             measurer.close()
-    return Result(sessions, records)
+    return Result(sessions, opened)
+
+
+def _check(trials: Any, batch: Any, seed: Any, search: Any) -> None:
+    if not _whole(trials) or trials < 0:
+        raise ArgumentError(
+            f"cannot tune with {trials!r} trials: give a whole number that is not negative."
+        )
+    if not _whole(batch) or batch < 1:
+        raise ArgumentError(
+            f"cannot tune in batches of {batch!r}: give a whole number of at least 1."
+        )
+    if not _whole(seed) or seed < 0:
+        raise ArgumentError(
+            f"cannot tune with seed {seed!r}: give a whole number that is not negative."
+        )
+    if isinstance(search, type) or not callable(getattr(search, "start", None)):
+        shown = search.__name__ if isinstance(search, type) else repr(search)
+        raise ArgumentError(
+            f"cannot search with {shown}: give a spec, such as search.RandomSearch() or "
+            "search.Guided()."
+        )
+
+
+def _whole(value: Any) -> bool:
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)
+
+
+def _open(records: Records | str | Path | None) -> Records:
+    if records is None:
+        return Records(":memory:")
+    if isinstance(records, str | Path):
+        return Records(records)
+    if not isinstance(records, Records):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ArgumentError(
+            f"cannot keep trials in {records!r} ({type(records).__name__}): give Records, or the "
+            "path of a database."
+        )
+    return records

@@ -96,6 +96,94 @@ def test_all_unsupported_operators_are_listed_at_once(tmp_path: Path) -> None:
     assert "fine" not in text
 
 
+def shapes_after(op: str) -> list[onnx.NodeProto]:
+    """A refused node, and what exporters write to reshape by what comes of it."""
+    return [
+        make_node(op, ["x"], ["a"], name="first"),
+        make_node("Shape", ["a"], ["s"], name="shape"),
+        make_node("Gather", ["s", "zero"], ["n"], name="gather", axis=0),
+        make_node("Unsqueeze", ["n", "axes"], ["u"], name="unsqueeze"),
+        make_node("Mul", ["u", "two"], ["m"], name="mul"),
+        make_node("Concat", ["m", "rest"], ["c"], name="concat", axis=0),
+        make_node("Reshape", ["a", "c"], ["r"], name="reshape"),
+        make_node("Reshape", ["x", "c"], ["q"], name="other"),
+        make_node("Mul", ["r", "q"], ["p"], name="product"),
+        make_node("Gather", ["p", "zero"], ["y"], name="pick"),
+    ]
+
+
+CONSTANTS: dict[str, Any] = {
+    "zero": np.array(0), "axes": np.array([0]), "two": np.array([2]), "rest": np.array([-1]),
+}  # fmt: skip
+
+
+def test_what_follows_a_refused_node_counts_by_its_kind(tmp_path: Path) -> None:
+    """Shapes are known without data, so what is computed of shapes is no operator of its own."""
+    path = write(tmp_path / "m.onnx", shapes_after("Selu"), {"x": (2, 3)}, CONSTANTS)
+    with pytest.raises(ModelError) as error:
+        load(path)
+    listed = [line.strip() for line in str(error.value).splitlines()[1:-2]]
+    assert listed == [
+        "Selu 'first': not supported",
+        "Mul 'product': not supported",
+        "Gather 'pick': not supported",
+    ]
+    assert "Clip (as ReLU)" in str(error.value)
+
+
+def test_open_shapes_and_refused_nodes_are_said_together(tmp_path: Path) -> None:
+    nodes = [*shapes_after("Relu"), make_node("Add", ["x", "z"], ["b"], name="sum")]
+    inputs: dict[str, Any] = {"x": ("N", 3), "z": ("N", 3)}
+    path = write(tmp_path / "m.onnx", nodes, inputs, CONSTANTS, ("y", "b"))
+    with pytest.raises(ModelError) as error:
+        load(path)
+    text = str(error.value)
+    assert "('x' of shape Nx3, 'z' of shape Nx3)" in text
+    assert "shapes={'x': (1, 3), 'z': (1, 3)} in Python" in text
+    assert "--shape x=1x3 --shape z=1x3 on the command line" in text
+    assert "2 nodes are not supported" in text
+    assert "Mul 'product'" in text
+    assert "Gather 'pick'" in text
+    for fine in "shape", "gather", "concat", "reshape", "sum":
+        assert f"'{fine}'" not in text
+
+
+@pytest.mark.parametrize("kind", ["path", "text", "proto"])
+def test_models_are_files_or_protos(tmp_path: Path, kind: str) -> None:
+    path = small(tmp_path)
+    given: Any = {"path": path, "text": str(path), "proto": onnx.load(path)}[kind]
+    before = onnx.load(path).SerializeToString()
+    assert str(load(given)) == str(load(path))
+    assert kind != "proto" or given.SerializeToString() == before
+
+
+@pytest.mark.parametrize("what", [None, 3, b"bytes", ["m.onnx"]])
+def test_what_is_no_model(what: Any) -> None:
+    with pytest.raises(ModelError, match=r"the path of an ONNX file, or an onnx\.ModelProto"):
+        load(what)
+
+
+def test_protos_are_checked_like_files() -> None:
+    with pytest.raises(ModelError, match="the given model: it is no whole ONNX model"):
+        load(onnx.ModelProto())
+
+
+@pytest.mark.parametrize(
+    "shapes", [(1, 3, 8, 8), [("x", (1, 3))], {"x": "1x3x8x8"}, {"x": 3}, {"x": (1.5, 3)}, "x=1x3"]
+)
+def test_shapes_of_odd_forms(tmp_path: Path, shapes: Any) -> None:
+    path = write(tmp_path / "m.onnx", RELU, {"x": ("N", 3, "H", "W")}, {})
+    with pytest.raises(ModelError, match=r"as in shapes=\{'x': \(1, 3, 224, 224\)\}"):
+        load(path, shapes)
+
+
+def test_shapes_of_numpy(tmp_path: Path) -> None:
+    path = write(tmp_path / "m.onnx", RELU, {"x": ("N", 3, "H", "W")}, {})
+    forms: list[Any] = [[np.int64(2), 3, 8, 8], np.array([2, 3, 8, 8])]
+    for shape in forms:
+        assert load(path, {"x": shape}).inputs == (Value("x", (2, 3, 8, 8)),)
+
+
 def test_refusals_of_shape_and_type(tmp_path: Path) -> None:
     constants = {"w": floats(np.random.default_rng(0), 2, 3, 3, 3), "d": np.zeros(3)}
     nodes = [

@@ -65,6 +65,12 @@ def constant(value: float, dtype: str) -> str:
     return str(int(value))
 
 
+def is_zero(value: Value) -> bool:
+    """Whether a floating-point value is the number 0.0, in one lane or in all."""
+    zero = constant(0.0, value.dtype) if dtypes.is_float(value.dtype) else ""
+    return value.name in (zero, f"splat ({llvm_type(value.dtype, 1)} {zero})")
+
+
 class Builder:
     """Collects the text of one function."""
 

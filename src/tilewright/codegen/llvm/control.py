@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tilewright import dtypes
-from tilewright.codegen.llvm.builder import Dynamic, Value
+from tilewright.codegen.llvm.builder import Dynamic, Value, is_zero
 from tilewright.codegen.llvm.memory import Vector
 from tilewright.codegen.llvm.promote import element
 from tilewright.codegen.llvm.regions import (
@@ -16,7 +16,7 @@ from tilewright.codegen.llvm.regions import (
     written,
 )
 from tilewright.codegen.llvm.values import Values
-from tilewright.expr.scalar import Binary, Within
+from tilewright.expr.scalar import Binary, Scalar, Within
 from tilewright.loops.nodes import Bind, Block, Buffer, Loop, Node, product
 
 _REDUCE = {"sum": "add", "prod": "mul", "max": "max", "min": "min"}
@@ -101,18 +101,31 @@ class Control(Values):
         if block.reduce is None:
             self.store(block.buffer, block.index, self.evaluate(block.value))
             return
-        value, total = block.value, None
+        value = block.value
         match value:
             case Binary(op="mul", left=left, right=right, dtype=dtype) if (
                 block.reduce == "sum" and dtypes.is_float(dtype)
             ):
-                a, b = self.evaluate(left), self.evaluate(right)
-                total = self.multiply_add(a, b, self.load(block.buffer, block.index))
+                if self.number(left) == 0.0 or self.number(right) == 0.0:
+                    return
+                total = self.scaled_add(left, right, self.load(block.buffer, block.index))
             case _:
                 added = self.evaluate(value)
                 before = self.load(block.buffer, block.index)
-                total = self.apply(_REDUCE[block.reduce], before, added)
+                total = self.apply(_REDUCE[block.reduce], added, before)
         self.store(block.buffer, block.index, total)
+
+    def scaled_add(self, left: Scalar, right: Scalar, total: Value) -> Value:
+        """Return total + left * right; a factor of one or minus one is not multiplied by."""
+        for factor, other in ((left, right), (right, left)):
+            scale = self.number(factor)
+            if scale in (1.0, -1.0):
+                value = self.evaluate(other)
+                if is_zero(total):
+                    return value if scale == 1.0 else self._unary("neg", value)
+                return self.apply("add" if scale == 1.0 else "sub", total, value)
+        a, b = self.evaluate(left), self.evaluate(right)
+        return self.apply("mul", a, b) if is_zero(total) else self.multiply_add(a, b, total)
 
     # loops that are written out ----------------------------------------------------------------
 

@@ -8,7 +8,7 @@ from tilewright import dtypes
 from tilewright.codegen.llvm.builder import Builder, Value, llvm_type, suffix
 from tilewright.errors import CompileError
 from tilewright.expr.affine import Affine
-from tilewright.expr.scalar import Scalar, Within, loads
+from tilewright.expr.scalar import Load, Scalar, Table, Within, walk
 from tilewright.loops.nodes import Buffer, offset
 
 
@@ -108,8 +108,15 @@ class Memory(Builder):
 
     def inside(self, *values: Scalar) -> bool:
         """Whether no load in `values` can leave its buffer, wherever the open loops are."""
-        for load in (x for value in values for x in loads(value)):
-            for index, extent in zip(load.index, self.buffers[load.buffer].shape, strict=True):
+        for part in (x for value in values for x in walk(value)):
+            match part:
+                case Load(buffer=buffer, index=indices):
+                    shape = self.buffers[buffer].shape
+                case Table(index=indices, shape=shape):
+                    pass
+                case _:
+                    continue
+            for index, extent in zip(indices, shape, strict=True):
                 low, high = index.bounds(self._range)
                 if low < 0 or high >= extent:
                     return False

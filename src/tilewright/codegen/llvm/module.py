@@ -13,11 +13,9 @@ from tilewright.codegen.llvm.control import Control
 from tilewright.codegen.llvm.promote import promote
 from tilewright.errors import CompileError
 from tilewright.expr.scalar import loads
-from tilewright.loops.nodes import Buffer, Loop, Nest, Node, product, walk
+from tilewright.loops.nodes import MAX_LOCAL, Buffer, Loop, Nest, Node, product, walk
 from tilewright.loops.tidy import tidy
 from tilewright.target import Target
-
-MAX_STACK = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +91,7 @@ def _region(
 ) -> tuple[str, str]:
     """Return the function of top nodes, and the text that calls it; a parallel loop is shared."""
     lanes = {dtype: target.lanes(dtypes.nbytes(dtype)) for dtype in dtypes.LLVM}
-    emitter = Control(nest.by_name, promoted, lanes)
+    emitter = Control(dict(nest.by_name), promoted, lanes)
     emitter.pointers = {b.name: f"%p{i}" for i, b in enumerate(parameters)}
     stack = _stack(nest, nodes, promoted, emitter)
     node = nodes[0]
@@ -132,10 +130,10 @@ def _stack(nest: Nest, nodes: tuple[Node, ...], promoted: set[str], emitter: Con
             pointer = f"%s{len(lines)}"
             emitter.pointers[buffer.name] = pointer
             lines.append(f"  {pointer} = alloca [{size} x i8], align 64")
-    if total > MAX_STACK:
+    if total > MAX_LOCAL:
         raise CompileError(
             f"local buffers of {nest.name} take {total} bytes, but a thread's stack holds "
-            f"{MAX_STACK}: keep smaller tiles, or compute the stage outside of the loops."
+            f"{MAX_LOCAL}: keep smaller tiles, or compute the stage outside of the loops."
         )
     return lines
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from hashlib import sha256
+
 from tilewright import dtypes
 from tilewright.codegen.llvm.builder import Value, constant, llvm_type, suffix
+from tilewright.codegen.llvm.math import transcendental
 from tilewright.codegen.llvm.memory import Memory
 from tilewright.errors import CompileError
 from tilewright.expr.affine import Affine
@@ -15,10 +18,12 @@ from tilewright.expr.scalar import (
     Load,
     Scalar,
     Select,
+    Table,
     Unary,
     Within,
     conjuncts,
 )
+from tilewright.loops.nodes import Buffer
 
 _FLOAT = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv"}
 _INTEGER = {"add": "add", "sub": "sub", "mul": "mul"}
@@ -41,6 +46,8 @@ class Values(Memory):
                 return Value(constant(number, dtype), dtype, 1)
             case Load(buffer=buffer, index=index):
                 return self.load(buffer, index)
+            case Table() as table:
+                return self._table(table)
             case Index(index=index):
                 return self._index(index)
             case Within() as within:
@@ -55,10 +62,44 @@ class Values(Memory):
                 return self._cast(self.evaluate(inner), dtype)
             case Unary(op=op, value=inner):
                 return self._unary(op, self.evaluate(inner))
+            case Binary(op="and", left=left, right=right) if not self.inside(right):
+                return self._select(Select(left, right, Const(0, "bool"), "bool"))
+            case Binary(op="or", left=left, right=right) if not self.inside(right):
+                return self._select(Select(left, Const(1, "bool"), right, "bool"))
             case Binary(op=op, left=left, right=right):
                 return self.apply(op, self.evaluate(left), self.evaluate(right))
             case _:
                 raise CompileError(f"no code for {type(value).__name__}")
+
+    def number(self, value: Scalar) -> float | None:
+        """Return the number that a value is here, whatever the loops do, or None."""
+        if isinstance(value, Const):
+            return value.value
+        if not isinstance(value, Table):
+            return None
+        at = 0
+        for index, extent in zip(value.index, value.shape, strict=True):
+            if any(name not in self.env for name in index.variables):
+                return None  # it differs between the lanes of the open vector
+            fixed, dynamic = self.resolve(index)
+            if dynamic:
+                return None
+            at = at * extent + fixed
+        return value.values[at]
+
+    def _table(self, table: Table) -> Value:
+        known = self.number(table)
+        if known is not None:
+            return Value(constant(known, table.dtype), table.dtype, 1)
+        kind = llvm_type(table.dtype, 1)
+        numbers = ", ".join(f"{kind} {constant(n, table.dtype)}" for n in table.values)
+        name = f"{table.name}.{sha256(numbers.encode()).hexdigest()[:8]}"
+        if name not in self.buffers:
+            self.buffers[name] = Buffer(name, table.shape, table.dtype, "constant")
+            self.pointers[name] = f'@"{name}"'
+            data = f"[{len(table.values)} x {kind}] [{numbers}]"
+            self.declared.add(f'@"{name}" = private unnamed_addr constant {data}, align 64')
+        return self.load(name, table.index)
 
     def _index(self, index: Affine) -> Value:
         vector = self.vector
@@ -100,9 +141,8 @@ class Values(Memory):
             return self._branch(test, yes, no)
         if not safe:
             return self._lane_by_lane(select)
-        (c, a, b), width = self.level(test, self.evaluate(yes), self.evaluate(no))
-        name = self.emit(f"select {c.type} {c.name}, {a.type} {a.name}, {b.type} {b.name}")
-        return Value(name, a.dtype, width)
+        (c, a, b), _ = self.level(test, self.evaluate(yes), self.evaluate(no))
+        return self._choose_lanes(c, a, b)
 
     def _branch(self, test: Value, yes: Scalar, no: Scalar) -> Value:
         """Evaluate only the chosen side: the other may lie outside of its tensor."""
@@ -149,18 +189,59 @@ class Values(Memory):
                     return one if one.name == absorbs else other
             return Value(self.emit(f"{op} {pair}"), "bool", width)
         if op in ("max", "min"):
-            order = "g" if op == "max" else "l"
-            signed = "u" if a.dtype == "uint8" else "s"
-            kind = f"fcmp nsz u{order}t" if floats else f"icmp {signed}{order}t"
-            chosen = self.emit(f"{kind} {pair}")
-            test = llvm_type("bool", width)
-            flag = "nsz " if floats else ""
-            name = self.emit(f"select {flag}{test} {chosen}, {a.type} {a.name}, {b.type} {b.name}")
-            return Value(name, a.dtype, width)
+            return self._extreme(op, a, b)
         if floats:
             return Value(self.emit(f"{_FLOAT[op]} {pair}"), a.dtype, width)
-        word = _INTEGER.get(op) or ("udiv" if a.dtype == "uint8" else "sdiv")
-        return Value(self.emit(f"{word} {pair}"), a.dtype, width)
+        if op == "div":
+            return self._quotient(a, b)
+        return Value(self.emit(f"{_INTEGER[op]} {pair}"), a.dtype, width)
+
+    def _extreme(self, op: str, a: Value, b: Value) -> Value:
+        """Return the greater or the lesser; of floats NaN, if either is, and of zeros any.
+
+        x86 takes the second of two that do not compare, so LLVM looks for NaN only in the first,
+        and nowhere if one of them is a number: then it is one instruction.
+        """
+        if dtypes.is_float(a.dtype):
+            word, flag = {"max": "maximum", "min": "minimum"}[op], "nsz "
+        else:
+            word, flag = ("u" if a.dtype == "uint8" else "s") + op, ""
+        name = f"llvm.{word}.{suffix(a.dtype, a.width)}"
+        self.intrinsic(name, a.type, f"{a.type}, {b.type}")
+        text = f"call {flag}{a.type} @{name}({a.type} {a.name}, {b.type} {b.name})"
+        return Value(self.emit(text), a.dtype, a.width)
+
+    def _quotient(self, a: Value, b: Value) -> Value:
+        """Divide integers, rounding to zero: by zero is zero, and the least by -1 stays itself.
+
+        The processor would stop at both, so it is given another divisor there.
+        """
+        unsigned = a.dtype == "uint8"
+        word = "udiv" if unsigned else "sdiv"
+
+        def divided(by: Value) -> Value:
+            name = self.emit(f"{word} {a.type} {a.name}, {by.name}")
+            return Value(name, a.dtype, a.width)
+
+        zero, one, minus = (self.spread(Value(n, a.dtype, 1), a.width) for n in ("0", "1", "-1"))
+        known = None if "%" in b.name else b.name
+        if known == zero.name:
+            return zero
+        if known == minus.name:
+            return self.apply("sub", zero, a)
+        if known is not None:
+            return divided(b)
+        is_zero = self.apply("eq", b, zero)
+        if unsigned:
+            return self._choose_lanes(is_zero, zero, divided(self._choose_lanes(is_zero, one, b)))
+        is_minus = self.apply("eq", b, minus)
+        safe = self._choose_lanes(self.apply("or", is_zero, is_minus), one, b)
+        negated = self._choose_lanes(is_minus, self.apply("sub", zero, a), divided(safe))
+        return self._choose_lanes(is_zero, zero, negated)
+
+    def _choose_lanes(self, test: Value, yes: Value, no: Value) -> Value:
+        parts = ", ".join(f"{v.type} {v.name}" for v in (test, yes, no))
+        return Value(self.emit(f"select {parts}"), yes.dtype, yes.width)
 
     def multiply_add(self, left: Value, right: Value, total: Value) -> Value:
         (a, b, c), width = self.level(left, right, total)
@@ -174,6 +255,11 @@ class Values(Memory):
             if not dtypes.is_float(value.dtype):
                 return self.apply("sub", Value("0", value.dtype, 1), value)
             return Value(self.emit(f"fneg {value.type} {value.name}"), value.dtype, value.width)
+        if op == "abs" and not dtypes.is_float(value.dtype):
+            return self._integer_abs(value)
+        written = transcendental(self, op, value)
+        if written is not None:
+            return written
         if op == "sigmoid":
             one = Value(constant(1.0, value.dtype), value.dtype, 1)
             down = self._unary("exp", self._unary("neg", value))
@@ -188,9 +274,20 @@ class Values(Memory):
             value.width,
         )
 
+    def _integer_abs(self, value: Value) -> Value:
+        """Return |value|; the least integer has none, and stays as it is."""
+        if value.dtype == "uint8":
+            return value
+        name = f"llvm.abs.{suffix(value.dtype, value.width)}"
+        self.intrinsic(name, value.type, f"{value.type}, i1")
+        text = f"call {value.type} @{name}({value.type} {value.name}, i1 false)"
+        return Value(self.emit(text), value.dtype, value.width)
+
     def _cast(self, value: Value, dtype: str) -> Value:
         if value.dtype == dtype:
             return value
+        if dtype == "bool":
+            return self.apply("ne", value, Value(constant(0, value.dtype), value.dtype, 1))
         before, after = dtypes.is_float(value.dtype), dtypes.is_float(dtype)
         unsigned = value.dtype in ("uint8", "bool")
         grows = dtypes.nbytes(dtype) > dtypes.nbytes(value.dtype) or value.dtype == "bool"

@@ -19,6 +19,22 @@ _NEVER = frozenset(
 _DESCRIBED = {"Shape": (0,), "Size": (0,), "CastLike": (1,)}
 
 
+def would_fold(source: Source) -> bool:
+    """Whether a node that follows refused ones computes what would be constant without them."""
+    scope = source.scope
+    return (
+        source.standard
+        and source.op not in _NEVER
+        and all(
+            not name
+            or name in scope.constants
+            or name in scope.pending
+            or index in _DESCRIBED.get(source.op, ())
+            for index, name in enumerate(source.inputs)
+        )
+    )
+
+
 def fold(source: Source, opsets: Sequence[onnx.OperatorSetIdProto]) -> list[np.ndarray] | None:
     """Return the outputs of a node whose inputs are all constant, or None for any other.
 

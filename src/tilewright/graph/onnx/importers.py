@@ -32,3 +32,18 @@ IMPORTERS: Mapping[str, Callable[[Source], str]] = {
     "Transpose": movement.transpose,
     "Unsqueeze": movement.unsqueeze,
 }
+
+# What is supported only in part, for the list that an error shows.
+_ONLY = {
+    "Cast": "to float32",
+    "Clip": "as ReLU",
+    "Conv": "of images, with constant weights",
+    "Gemm": "with constant weights",
+    "MatMul": "with constant weights",
+    "ReduceMean": "over the image",
+}
+
+
+def supported() -> str:
+    """List the operators that are understood, and in which part."""
+    return ", ".join(f"{op} ({_ONLY[op]})" if op in _ONLY else op for op in sorted(IMPORTERS))

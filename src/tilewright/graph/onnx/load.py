@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from os import PathLike
-from pathlib import Path
 
 import onnx
 import onnx.checker
@@ -12,24 +11,46 @@ import onnx.checker
 from tilewright.errors import ModelError
 from tilewright.graph.builder import Builder
 from tilewright.graph.ir import Graph
-from tilewright.graph.onnx.fold import fold
-from tilewright.graph.onnx.importers import IMPORTERS
-from tilewright.graph.onnx.inputs import inputs_of
+from tilewright.graph.onnx.fold import fold, would_fold
+from tilewright.graph.onnx.importers import IMPORTERS, supported
+from tilewright.graph.onnx.inputs import OpenShapesError, inputs_of
 from tilewright.graph.onnx.read import constants_of, read
 from tilewright.graph.onnx.source import Refusal, Scope, Source
 
 
-def load(path: str | PathLike[str], shapes: Mapping[str, Sequence[int]] | None = None) -> Graph:
+def load(
+    path: str | PathLike[str] | onnx.ModelProto,
+    shapes: Mapping[str, Sequence[int]] | None = None,
+) -> Graph:
     """Read the model at `path`; `shapes` gives the shape of inputs that the model leaves open.
 
     The graph has the model's own layout (channels first); what depends only on constants and on
-    shapes is computed here. Raises `ModelError` if the file is missing, broken or too old, if a
-    shape is open, and once for all the nodes that are not supported.
+    shapes is computed here. Raises `ModelError` if the file is missing, broken or too old, and once
+    for all shapes that are open and all nodes that are not supported.
     """
-    model = read(Path(path))
-    inputs = inputs_of(model, shapes or {}, str(path))
-    scope = Scope(Builder(inputs, {}), constants_of(model, Path(path)))
+    model, name = read(path)
+    problems: list[str] = []
+    try:
+        inputs = inputs_of(model, shapes, name)
+    except OpenShapesError as error:
+        inputs, problems = (), [str(error)]
+    scope = Scope(Builder(inputs, {}), constants_of(model, name))
     scope.values.update((value.name, value.name) for value in inputs)
+    if problems:  # only nodes of an unsupported kind can be told then
+        scope.unknown.update(proto.name for proto in model.graph.input)
+    refusals = _import(model, scope)
+    if refusals:
+        problems.append(_unsupported(name, refusals))
+    if problems:
+        raise ModelError("\n".join(problems))
+    try:
+        return scope.builder.finish([scope.value(output.name) for output in model.graph.output])
+    except Refusal as problem:
+        raise ModelError(f"cannot load {name}: its output {problem}.") from None
+
+
+def _import(model: onnx.ModelProto, scope: Scope) -> list[str]:
+    """Import every node in order; return those that cannot be, each with its reason."""
     read_names = {name for node in model.graph.node for name in node.input}
     read_names.update(output.name for output in model.graph.output)
     refusals: list[str] = []
@@ -40,12 +61,7 @@ def load(path: str | PathLike[str], shapes: Mapping[str, Sequence[int]] | None =
         except (Refusal, ModelError) as problem:
             scope.unknown.update(proto.output)
             refusals.append(f"{source.op} {source.name!r}: {problem}")
-    if refusals:
-        raise ModelError(_unsupported(str(path), refusals))
-    try:
-        return scope.builder.finish([scope.value(output.name) for output in model.graph.output])
-    except Refusal as problem:
-        raise ModelError(f"cannot load {path}: its output {problem}.") from None
+    return refusals
 
 
 def _translate(source: Source, model: onnx.ModelProto, read_names: set[str]) -> None:
@@ -53,8 +69,12 @@ def _translate(source: Source, model: onnx.ModelProto, read_names: set[str]) -> 
     scope, outputs = source.scope, source.outputs
     if source.standard and source.op in IMPORTERS:
         _check(source.proto, model)
-    if any(name in scope.unknown for name in source.inputs):
-        scope.unknown.update(outputs)  # it follows a node that was refused: only its kind counts
+    if any(name in scope.unknown or name in scope.pending for name in source.inputs):
+        # It follows a node that was refused: only its kind counts.
+        if would_fold(source):
+            scope.pending.update(outputs)
+            return
+        scope.unknown.update(outputs)
         if not source.standard or source.op not in IMPORTERS:
             raise Refusal("not supported")
         return
@@ -86,7 +106,7 @@ def _unsupported(path: str, refusals: list[str]) -> str:
         [
             f"cannot load {path}: {count} not supported.",
             *refusals,
-            f"supported are {', '.join(sorted(IMPORTERS))}, and every operator on constants.",
+            f"supported are {supported()}, and every operator on constants.",
             "Export the model for inference (eval mode), or replace these nodes.",
         ]
     )

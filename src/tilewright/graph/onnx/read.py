@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from os import PathLike
 from pathlib import Path
 
 import numpy as np
@@ -14,8 +15,19 @@ from tilewright.errors import ModelError
 OLDEST = 9  # the operator set before which batch normalisation and others meant something else
 
 
-def read(path: Path) -> onnx.ModelProto:
-    """Read the model at `path` with its external data, functions inlined; raise `ModelError`."""
+def read(source: str | PathLike[str] | onnx.ModelProto) -> tuple[onnx.ModelProto, str]:
+    """Return a model with its external data, functions inlined, and its name for messages.
+
+    It is read from a path, or given. Raise `ModelError` if it is missing or broken.
+    """
+    if isinstance(source, onnx.ModelProto):
+        return _ready(source, "the given model", None), "the given model"
+    if not isinstance(source, str | PathLike):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ModelError(
+            f"cannot load a model from {type(source).__name__} {source!r:.60}.\n"
+            "  Give the path of an ONNX file, or an onnx.ModelProto."
+        )
+    path = Path(source)
     if not path.is_file():
         why = "it is a directory" if path.is_dir() else "there is no such file"
         raise ModelError(f"cannot load {path}: {why}.\n  Give the path of an ONNX model.")
@@ -25,11 +37,17 @@ def read(path: Path) -> onnx.ModelProto:
         raise _broken(path, f"it does not parse ({error})") from None
     except OSError as error:
         raise ModelError(f"cannot read {path}: {error.strerror}.") from None
+    return _ready(model, str(path), path.parent), str(path)
+
+
+def _ready(model: onnx.ModelProto, path: str, folder: Path | None) -> onnx.ModelProto:
+    """Check a model, read the weights that lie in `folder`, and inline its functions."""
     if not model.ir_version or not model.graph.node:
         raise _broken(path, "it holds no graph")
     _check_operator_set(model, path)
     try:
-        onnx.load_external_data_for_model(model, str(path.parent))
+        if folder is not None:
+            onnx.load_external_data_for_model(model, str(folder))
     except (OSError, ValueError, onnx.checker.ValidationError) as error:
         raise ModelError(
             f"cannot load {path}: its weights lie in another file that cannot be read ({error})."
@@ -40,20 +58,20 @@ def read(path: Path) -> onnx.ModelProto:
     return model
 
 
-def constants_of(model: onnx.ModelProto, path: Path) -> dict[str, np.ndarray]:
+def constants_of(model: onnx.ModelProto, path: str) -> dict[str, np.ndarray]:
     """Return the arrays that are stored in the model, by name."""
     arrays: dict[str, np.ndarray] = {}
     for tensor in model.graph.initializer:
         try:
             arrays[tensor.name] = onnx.numpy_helper.to_array(tensor)
-        except (ValueError, TypeError) as error:
+        except (ValueError, TypeError, OSError, onnx.checker.ValidationError) as error:
             raise _broken(
                 path, f"constant {tensor.name!r} does not fit its shape: {error}"
             ) from None
     return arrays
 
 
-def _check_operator_set(model: onnx.ModelProto, path: Path) -> None:
+def _check_operator_set(model: onnx.ModelProto, path: str) -> None:
     versions = [o.version for o in model.opset_import if o.domain in ("", "ai.onnx")]
     if versions and versions[0] < OLDEST:
         raise ModelError(
@@ -62,7 +80,7 @@ def _check_operator_set(model: onnx.ModelProto, path: Path) -> None:
         )
 
 
-def _broken(path: Path, why: str) -> ModelError:
+def _broken(path: str | Path, why: str) -> ModelError:
     return ModelError(
         f"cannot load {path}: it is no whole ONNX model: {why}.\n  Copy or export the file again."
     )

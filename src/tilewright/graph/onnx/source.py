@@ -20,12 +20,17 @@ class Refusal(Exception):  # noqa: N818 - reported, no error by itself
 
 @dataclass
 class Scope:
-    """What the model's names stand for so far: a value of the graph, a constant, or unknown."""
+    """What the model's names stand for so far: a value of the graph, a constant, or unknown.
+
+    After a node that was refused its outputs are `unknown`; what is computed from their shapes
+    alone would be constant, and is `pending`.
+    """
 
     builder: Builder
     constants: dict[str, np.ndarray]
     values: dict[str, str] = field(default_factory=dict[str, str])
     unknown: set[str] = field(default_factory=set[str])
+    pending: set[str] = field(default_factory=set[str])
 
     def value(self, name: str) -> str:
         """Return the graph's name for `name`; a constant enters the graph when it is first used."""

@@ -1,0 +1,204 @@
+"""exp, log, tanh, sigmoid and erf as arithmetic on whole vectors, without calls.
+
+In float32 each is a reduction of its argument and a polynomial, for as many lanes as the value has.
+Infinities, NaN and signed zeros go where IEEE 754 sends them, results that are too small become
+subnormal and then zero. `fmuladd` rounds once where the machine has it and twice elsewhere; the
+reductions are exact either way. float64 calls libm, lane by lane.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from tilewright.codegen.llvm.builder import Builder, Value, constant, llvm_type, suffix
+
+# The greatest errors over all 2^32 float32 values, in units in the last place, against float64: the
+# larger of what fused multiplication and addition (AVX2, AVX-512) and two roundings (SSE) give.
+ERROR_ULP = {"exp": 1.04, "log": 0.82, "tanh": 2.61, "sigmoid": 2.41, "erf": 2.04}
+
+# Each polynomial has the least greatest error, weighed so that it counts relative to the function
+# (Remez's exchange in 40 digits). Its coefficients, lowest first, were rounded to float32 in that
+# order, and after each the higher ones fitted anew, which takes up most of what rounding does.
+_EXP = (0.4999999701976776, 0.16666539013385773, 0.04166774824261665,
+        0.008367087692022324, 0.00138378597330302)  # fmt: skip
+"""(exp(r) - 1 - r) / r^2 for |r| <= ln(2) / 2; of expm1(r) it errs by 2^-26.1."""
+_LOG = (0.3333331346511841, -0.2500016689300537, 0.20002222061157227, -0.1665937304496765,
+        0.1420963853597641, -0.12549565732479095, 0.12107860296964645, -0.10919354110956192,
+        0.053482383489608765)  # fmt: skip
+"""(log(1 + f) - f + f^2 / 2) / f^3 for sqrt(1/2) <= 1 + f <= sqrt(2); of log it errs by 2^-29."""
+_ERF = (0.12837916612625122, -0.6366195678710938, 0.10277630388736725, 0.019147824496030807,
+        -0.00016949468408711255, -0.0016756594413891435, -0.0006373503128997982,
+        -0.00011885691492352635, -9.387461432197597e-06)  # fmt: skip
+"""log(erfc(-x)) / x - 1 for -4 <= x <= 0; of erf it errs by 2^-27.8."""
+
+_LN2_HIGH = 355 / 512  # ten bits: its product with an exponent is exact
+_LN2_LOW = -2.1219444005469057e-4
+_LOG2_E = 1.4426950408889634
+_ROUND = 1.5 * 2.0**23  # adding it rounds to an integer, which is then the low bits
+_ROOT_HALF = 0x3F3504F3  # sqrt(1/2) as bits
+
+
+@dataclass(frozen=True, slots=True)
+class Lanes:
+    """Writes float32 arithmetic on `width` lanes; values are names or constants in LLVM's text."""
+
+    builder: Builder
+    width: int
+
+    def real(self, number: float) -> str:
+        return self._splat(constant(number, "float32"), "float32")
+
+    def whole(self, number: int) -> str:
+        return self._splat(str(number), "int32")
+
+    def _splat(self, text: str, dtype: str) -> str:
+        return text if self.width == 1 else f"splat ({llvm_type(dtype, 1)} {text})"
+
+    def type(self, dtype: str = "float32") -> str:
+        return llvm_type(dtype, self.width)
+
+    def do(self, op: str, a: str, b: str) -> str:
+        """Apply a binary instruction; the names of those on integers do not start with f."""
+        kind = self.type("float32" if op[0] == "f" else "int32")
+        return self.builder.emit(f"{op} {kind} {a}, {b}")
+
+    def call(self, name: str, *arguments: str) -> str:
+        kind = self.type()
+        intrinsic = f"llvm.{name}.{suffix('float32', self.width)}"
+        self.builder.intrinsic(intrinsic, kind, ", ".join([kind] * len(arguments)))
+        passed = ", ".join(f"{kind} {a}" for a in arguments)
+        return self.builder.emit(f"call {kind} @{intrinsic}({passed})")
+
+    def muladd(self, a: str, b: str, c: str) -> str:
+        return self.call("fmuladd", a, b, c)
+
+    def negative(self, x: str) -> str:
+        """Return -|x|."""
+        return self.builder.emit(f"fneg {self.type()} {self.call('fabs', x)}")
+
+    def choose(self, a: str, order: str, b: str, yes: str, no: str) -> str:
+        """Return `yes` where `a order b`, else `no`; an ordered comparison with NaN is false."""
+        kind = self.type()
+        test = self.builder.emit(f"fcmp {order} {kind} {a}, {b}")
+        return self.builder.emit(f"select {self.type('bool')} {test}, {kind} {yes}, {kind} {no}")
+
+    def at_least(self, x: str, low: float) -> str:
+        return self.choose(x, "olt", self.real(low), self.real(low), x)
+
+    def at_most(self, x: str, high: float) -> str:
+        return self.choose(x, "ogt", self.real(high), self.real(high), x)
+
+    def bits(self, x: str) -> str:
+        return self.builder.emit(f"bitcast {self.type()} {x} to {self.type('int32')}")
+
+    def float_of(self, bits: str) -> str:
+        return self.builder.emit(f"bitcast {self.type('int32')} {bits} to {self.type()}")
+
+    def polynomial(self, x: str, coefficients: Sequence[float]) -> str:
+        *rest, last = coefficients
+        total = self.real(last)
+        for coefficient in reversed(rest):
+            total = self.muladd(total, x, self.real(coefficient))
+        return total
+
+
+def _reduced(o: Lanes, x: str, bias: int) -> tuple[str, str]:
+    """Split exp(x) into 2^n and 1 + p; return n + bias in the low bits of an integer, and p.
+
+    p is accurate relative to itself, and equals x where that is tiny.
+    """
+    rounded = o.muladd(x, o.real(_LOG2_E), o.real(_ROUND + bias))
+    n = o.do("fsub", rounded, o.real(_ROUND + bias))
+    r = o.muladd(n, o.real(-_LN2_HIGH), x)
+    r = o.muladd(n, o.real(-_LN2_LOW), r)
+    return o.bits(rounded), o.muladd(o.do("fmul", r, r), o.polynomial(r, _EXP), r)
+
+
+def _scaled(o: Lanes, x: str) -> str:
+    """Return exp(x) for -104 <= x <= 89, in two steps of scale: 2^n alone may be no float."""
+    exponent, p = _reduced(o, x, 254)
+    half = o.do("lshr", exponent, o.whole(1))
+    rest = o.do("sub", exponent, half)
+    first, second = (o.float_of(o.do("shl", e, o.whole(23))) for e in (half, rest))
+    return o.do("fmul", o.muladd(first, p, first), second)
+
+
+def _expm1(o: Lanes, x: str) -> str:
+    """Return exp(x) - 1 for |x| <= 80, accurate relative to itself."""
+    exponent, p = _reduced(o, x, 127)
+    scale = o.float_of(o.do("shl", exponent, o.whole(23)))
+    return o.muladd(scale, p, o.do("fadd", scale, o.real(-1.0)))
+
+
+def _exp(o: Lanes, x: str) -> str:
+    return _scaled(o, o.at_most(o.at_least(x, -104.0), 89.0))
+
+
+def _log(o: Lanes, x: str) -> str:
+    """Return e ln(2) + log(1 + f), where x = 2^e (1 + f)."""
+    subnormal = (x, "olt", o.real(2.0**-126))
+    normal = o.choose(*subnormal, o.do("fmul", x, o.real(2.0**23)), x)
+    above = o.do("sub", o.bits(normal), o.whole(_ROOT_HALF))
+    mantissa = o.do("and", above, o.whole(0x7FFFFF))
+    f = o.do("fsub", o.float_of(o.do("add", mantissa, o.whole(_ROOT_HALF))), o.real(1.0))
+    e = o.do("ashr", above, o.whole(23))
+    e = o.builder.emit(f"sitofp {o.type('int32')} {e} to {o.type()}")
+    e = o.do("fsub", e, o.choose(*subnormal, o.real(23.0), o.real(0.0)))
+    square = o.do("fmul", f, f)
+    y = o.do("fmul", o.do("fmul", square, f), o.polynomial(f, _LOG))
+    y = o.muladd(e, o.real(_LN2_LOW), y)
+    y = o.muladd(square, o.real(-0.5), y)
+    y = o.muladd(e, o.real(_LN2_HIGH), o.do("fadd", f, y))
+    infinity, nan = float("inf"), float("nan")
+    y = o.choose(x, "olt", o.real(infinity), y, x)
+    edge = o.choose(x, "oeq", o.real(0.0), o.real(-infinity), o.real(nan))
+    return o.choose(x, "ole", o.real(0.0), edge, y)
+
+
+def _tanh(o: Lanes, x: str) -> str:
+    """Return expm1(2x) / (expm1(2x) + 2), which is 1 from 9.02 on."""
+    a = o.at_most(o.call("fabs", x), 10.0)
+    grown = _expm1(o, o.do("fadd", a, a))
+    return o.call("copysign", o.do("fdiv", grown, o.do("fadd", grown, o.real(2.0))), x)
+
+
+def _sigmoid(o: Lanes, x: str) -> str:
+    """Return 1 / (1 + z) or z / (1 + z), where z = exp(-|x|) cannot overflow."""
+    z = _scaled(o, o.at_least(o.negative(x), -104.0))
+    above = o.choose(x, "olt", o.real(0.0), z, o.real(1.0))
+    return o.do("fdiv", above, o.do("fadd", z, o.real(1.0)))
+
+
+def _erf(o: Lanes, x: str) -> str:
+    """Return 1 - exp(log(erfc(x))), which is 1 from 3.92 on."""
+    a = o.at_least(o.negative(x), -4.0)
+    return o.call("copysign", _expm1(o, o.muladd(a, o.polynomial(a, _ERF), a)), x)
+
+
+_FLOAT32: dict[str, Callable[[Lanes, str], str]] = {
+    "exp": _exp, "log": _log, "tanh": _tanh, "sigmoid": _sigmoid, "erf": _erf,
+}  # fmt: skip
+
+
+def transcendental(builder: Builder, op: str, value: Value) -> Value | None:
+    """Write a function of every lane; return None where LLVM has an intrinsic that will do."""
+    if value.dtype == "float32" and op in _FLOAT32:
+        name = _FLOAT32[op](Lanes(builder, value.width), value.name)
+        return Value(name, value.dtype, value.width)
+    if value.dtype == "float64" and op == "erf":
+        return _call(builder, op, value)
+    return None
+
+
+def _call(builder: Builder, name: str, value: Value) -> Value:
+    """Call a function of libm for each lane of a float64 value."""
+    builder.intrinsic(name, "double", "double")
+    if value.width == 1:
+        return Value(builder.emit(f"call double @{name}(double {value.name})"), "float64", 1)
+    whole = "poison"
+    for lane in range(value.width):
+        one = builder.emit(f"extractelement {value.type} {value.name}, i64 {lane}")
+        one = builder.emit(f"call double @{name}(double {one})")
+        whole = builder.emit(f"insertelement {value.type} {whole}, double {one}, i64 {lane}")
+    return Value(whole, "float64", value.width)

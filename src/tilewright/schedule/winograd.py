@@ -1,0 +1,300 @@
+"""winograd: a convolution becomes short filters: transforms round a product over channels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import tilewright.expr.tensor as te
+from tilewright.expr.affine import Affine
+from tilewright.expr.scalar import Binary, Const, Load, Scalar, Select, Table, Within, rebuild
+from tilewright.expr.scalar import substitute as replaced
+from tilewright.loops.nodes import Block, Buffer, Loop, Nest, Node
+from tilewright.schedule import find
+from tilewright.schedule.toom_cook import Matrix, short_filter
+
+# The error of F(m x m, 3 x 3) in float32, as a share of the largest result: the greatest seen over
+# benchmarks/winograd_error.py, times three. Rounding in a direct sum adds to it.
+ERRORS = {2: 4e-6, 3: 2e-5, 4: 4e-5, 5: 4e-5, 6: 9e-5}
+
+
+@dataclass(frozen=True, slots=True)
+class Winograd:
+    """Compute the convolution `stage` in tiles of `tile` x `tile` outputs, by Winograd's method.
+
+    The stage must sum data[.., y + ky, x + kx, .., c] * weights[ky, kx, c, ..] with constant
+    weights over ky, kx and c. It becomes several: `stage.pad`, the data with zeros where tiles reach
+    beyond it (if they do); `.half` and `.input`, its transform down and across; `.product`, a sum
+    over channels for each of the (tile + kernel - 1)^2 points, which keeps the names of the loops;
+    `.back` and `stage`, the transform of the result. Weights are transformed at compile time, in
+    float64.
+
+    >>> from tilewright.ops.conv2d import Conv2d
+    >>> s = Schedule(Conv2d(1, 4, 4, 16, 16, (3, 3)).expression()).winograd("conv", 2)
+    >>> for line in str(s.loops).splitlines():
+    ...     if "product" in line:
+    ...         print(line.strip())
+    workspace conv.product[4, 4, 1, 1, 1, 16]: float32
+    conv.product[r, s, n, ty, tx, co] += (conv.input[r, s, n, ty, tx, ci] * conv.weights[r, s, ci, co])
+    conv.back[conv.back:n, conv.back:ty, conv.back:tx, conv.back:iy, conv.back:s, conv.back:co] += (AT[conv.back:iy, conv.back:r] * conv.product[conv.back:r, conv.back:s, conv.back:n, conv.back:ty, conv.back:tx, conv.back:co])
+    """  # noqa: E501
+
+    stage: str
+    tile: int
+
+    @property
+    def error(self) -> float:
+        """What the method adds to the error of a sum, as a share of the largest result."""
+        return ERRORS[self.tile]
+
+    def apply(self, nest: Nest) -> Nest:
+        asked = f"winograd {self.stage!r} in tiles of {self.tile} x {self.tile}"
+        if self.tile not in ERRORS:
+            find.refuse(nest, asked, f"tiles are of {', '.join(map(str, ERRORS))}.")
+        outer, block = find.stage(nest, self.stage, asked)
+        conv = _Convolution.of(nest, outer, block, asked)
+        at = next(i for i, node in enumerate(nest.body) if node is outer[0])
+        buffers, nodes = conv.stages(self.tile)
+        return replace(
+            nest,
+            buffers=(*nest.buffers, *buffers),
+            body=(*nest.body[:at], *nodes, *nest.body[at + 1 :]),
+        )
+
+
+@dataclass(frozen=True)
+class _Convolution:
+    """A convolution found in a nest: the loops by what they do."""
+
+    nest: Nest
+    block: Block
+    data: Scalar
+    weights: Load
+    loops: dict[str, Loop]
+    space: tuple[tuple[str, str], tuple[str, str]]  # (y, ky), (x, kx)
+    places: tuple[int, int]  # which dimensions of the weights ky and kx are
+    depth: tuple[str, ...]  # other reduce loops
+    rest: tuple[str, ...]  # other loops, that the data is indexed by
+    channels: tuple[str, ...]  # those that only the weights are indexed by
+
+    @staticmethod
+    def of(nest: Nest, outer: tuple[Loop, ...], block: Block, asked: str) -> _Convolution:
+        """Take a block apart, or refuse, saying what is amiss."""
+        value, loops = block.value, {loop.name: loop for loop in outer}
+        if not isinstance(value, Binary) or (block.reduce, value.op) != ("sum", "mul"):
+            find.refuse(nest, asked, "it is no sum of products.")
+        if block.guards or block.when or any(o.kind != "serial" or o.binds for o in outer):
+            find.refuse(nest, asked, "its loops are already scheduled.")
+        data, weights = value.left, value.right
+        if not isinstance(weights, Load) or nest.by_name[weights.buffer].scope != "constant":
+            find.refuse(nest, asked, "the second factor must be a load of constant weights.")
+        found = [_variable(i) for i in weights.index]
+        pairs: list[tuple[str, str]] = []
+        for i in _indices(data):
+            names = i.variables
+            if len(names) == 2 and all(i.coefficient(n) == 1 for n in names):
+                taps = [n for n in names if loops[n].reduce and n in found]
+                if len(taps) == 1 and tuple(names) not in map(tuple, map(sorted, pairs)):
+                    (tap,) = taps
+                    pairs.append((next(n for n in names if n != tap), tap))
+        if len(pairs) != 2:
+            find.refuse(
+                nest,
+                asked,
+                "the data must be indexed by y + ky and x + kx: no stride, no dilation.",
+            )
+        for i in _indices(data):
+            for pair in pairs:
+                if (set(i.variables) & set(pair)) and sorted(pair) != list(i.variables):
+                    find.refuse(nest, asked, f"{pair[0]!r} and {pair[1]!r} are used apart.")
+        spatial = {n for pair in pairs for n in pair}
+        used = {n for i in _indices(data) for n in i.variables}
+        if any(set(i.variables) & {y for y, _ in pairs} for i in weights.index):
+            find.refuse(nest, asked, "the weights depend on where the filter is.")
+        if any(_variable(i) not in loops for i in block.index):
+            find.refuse(nest, asked, "its result is not indexed by its loops alone.")
+        return _Convolution(
+            nest, block, data, weights, loops, (pairs[0], pairs[1]),
+            (found.index(pairs[0][1]), found.index(pairs[1][1])),
+            tuple(n for n, o in loops.items() if o.reduce and n not in spatial),
+            tuple(n for n, o in loops.items() if not o.reduce and n in used - spatial),
+            tuple(n for n, o in loops.items() if not o.reduce and n not in used | spatial),
+        )  # fmt: skip
+
+    def stages(self, m: int) -> tuple[list[Buffer], list[Node]]:
+        """Return the new buffers, and the loops of the stages."""
+        name, dtype = self.block.stage, self.nest.by_name[self.block.buffer].dtype
+        (y, ky), (x, kx) = self.space
+        ry, rx = self.loops[ky].extent, self.loops[kx].extent
+        down, across = short_filter(m, ry), short_filter(m, rx)
+        high, wide = self.loops[y].extent, self.loops[x].extent
+        e = {n: o.extent for n, o in self.loops.items()}
+        e |= {"ty": -(-high // m), "tx": -(-wide // m), "r": m + ry - 1, "s": m + rx - 1}
+        e |= {"i": e["r"], "j": e["s"], "iy": m, "ix": m}
+        rest, depth, channels = self.rest, self.depth, self.channels
+        buffers: list[Buffer] = []
+        nodes: list[Node] = []
+
+        def stage(label: str, axes: Iterable[str], value: Scalar, over: Iterable[str] = ()) -> None:
+            axes, over, plain = tuple(axes), tuple(over), label == "product"
+            full = f"{name}.{label}"
+            names = {n: n if plain else f"{full}:{n}" for n in (*axes, *over)}
+            vars_ = {n: Affine(0, ((new, 1),)) for n, new in names.items()}
+            buffers.append(Buffer(full, tuple(e[n] for n in axes), dtype, "workspace"))
+            kind = "sum" if over else None
+            node: Node = Block(
+                full, full, tuple(vars_[n] for n in axes), replaced(value, vars_), kind,
+                init=bool(over),
+            )  # fmt: skip
+            for n in reversed((*axes, *over)):
+                node = Loop(names[n], e[n], "serial", n in over, (node,))
+            nodes.append(node)
+
+        def load(label: str, *axes: str) -> Load:
+            return Load(f"{name}.{label}", tuple(_affine(n) for n in axes), dtype)
+
+        tiles = (*rest, "ty", "tx")
+        e |= {"y": e["ty"] * m + ry - 1, "x": e["tx"] * m + rx - 1}
+        i, j = Affine(e["r"] - 1) - _affine("i"), _affine("j")
+        down_at, across_at = _affine("ty") * m + i, _affine("tx") * m + j
+        limits = self._limits(e)
+        if limits or not isinstance(self.data, Load):
+            value = self._data(_affine("y"), _affine("x"))
+            for limit in limits:
+                value = Select(limit, value, Const(0.0, dtype), dtype)
+            stage("pad", (*rest, "y", "x", *depth), value)
+            at = {"y": down_at, "x": across_at}
+            data = load("pad", *rest, "y", "x", *depth)
+            data = replace(data, index=tuple(n.substitute(at) for n in data.index))
+        else:
+            data = self._data(down_at, across_at)
+        stage("half", (*tiles, "r", "j", *depth), _times(
+            _table("BT", _flip(down.input), (_affine("r"), _affine("i")), dtype), data,
+        ), ("i",))  # fmt: skip
+        last_j = e["s"] - 1
+        stage("input", ("r", "s", *tiles, *depth), _times(
+            _table("BT", _flip(across.input), (_affine("s"), _affine("j")), dtype),
+            Load(f"{name}.half", tuple(last_j - _affine(n) if n == "j" else _affine(n)
+                                       for n in (*tiles, "r", "j", *depth)), dtype),
+        ), ("j",))  # fmt: skip
+        buffers.append(self._weights(name, dtype, down.weight, across.weight, e))
+        taps = {self.places[0]: "r", self.places[1]: "s"}
+        stage("product", ("r", "s", *tiles, *channels), _times(
+            load("input", "r", "s", *tiles, *depth),
+            Load(f"{name}.weights", tuple(_affine(taps[d]) if d in taps else i
+                                          for d, i in enumerate(self.weights.index)), dtype),
+        ), depth)  # fmt: skip
+        stage("back", (*tiles, "iy", "s", *channels), _times(
+            _table("AT", down.output, (_affine("iy"), _affine("r")), dtype),
+            load("product", "r", "s", *tiles, *channels),
+        ), ("r",))  # fmt: skip
+        nodes.append(self._result(m, e, across.output, dtype))
+        return buffers, nodes
+
+    def _data(self, down: Affine, across: Affine) -> Scalar:
+        """Return the data at a row and a column, as the filter's first tap reads it."""
+        (y, ky), (x, kx) = self.space
+        return replaced(self.data, {y: down, ky: Affine(), x: across, kx: Affine()})
+
+    def _limits(self, e: dict[str, Any]) -> list[Scalar]:
+        """Return the conditions under which the padded data has a value: some output needs it."""
+        limits: list[Scalar] = []
+        for (loop, tap), axis in zip(self.space, ("y", "x"), strict=True):
+            needed = self.loops[loop].extent + self.loops[tap].extent - 1
+            if e[axis] > needed:
+                limits.append(Within(_affine(axis), -(1 << 60), needed))
+        return limits
+
+    def _weights(
+        self, name: str, dtype: str, down: Matrix, across: Matrix, e: dict[str, Any]
+    ) -> Buffer:
+        """Return the transformed weights: a constant that is computed from the given ones."""
+        source = self.nest.by_name[self.weights.buffer]
+        given = te.tensor(source.name, source.shape, source.dtype, constant=True)
+        p, q = self.places
+        shape = list(source.shape)
+        shape[p], shape[q] = e["r"], e["s"]
+        over = te.reduce_axis("k", source.shape[p]), te.reduce_axis("l", source.shape[q])
+        first, second = te.table("G", _floats(down)), te.table("H", _floats(across))
+
+        def value(*axes: te.Axis) -> Scalar:
+            at: list[Any] = list(axes)
+            at[p], at[q] = over
+            return te.sum(
+                first[axes[p], over[0]] * second[axes[q], over[1]] * given[tuple(at)], over=over
+            )
+
+        made = te.compute(f"{name}.weights", shape, value)
+        return Buffer(made.name, tuple(shape), dtype, "constant", source.name, made=made)
+
+    def _result(self, m: int, e: dict[str, Any], output: Matrix, dtype: str) -> Node:
+        """Return the loops that write the result, as the stage's own are split by tiles."""
+        (y, _), (x, _) = self.space
+        name = self.block.stage
+        order = (*self.rest, "ty", "iy", "tx", "ix", *self.channels, "s")
+        names = {n: f"{name}:{n}" for n in order}
+        v = {n: Affine(0, ((new, 1),)) for n, new in names.items()}
+        at = {n: v[n] for n in (*self.rest, *self.channels)}
+        at |= {y: v["ty"] * m + v["iy"], x: v["tx"] * m + v["ix"]}
+        index = tuple(i.substitute(at) for i in self.block.index)
+        guards = tuple(
+            Within(at[n], -(1 << 60), self.loops[n].extent)
+            for n in (y, x)
+            if self.loops[n].extent % m
+        )
+        value = _times(
+            _table("AT", output, (v["ix"], v["s"]), dtype),
+            Load(
+                f"{name}.back",
+                tuple(v[n] for n in (*self.rest, "ty", "tx", "iy", "s", *self.channels)),
+                dtype,
+            ),
+        )
+        node: Node = Block(name, self.block.buffer, index, value, "sum", init=True, guards=guards)
+        for n in reversed(order):
+            node = Loop(names[n], e[n], "serial", n == "s", (node,))
+        return node
+
+
+def _affine(name: str) -> Affine:
+    return Affine(0, ((name, 1),))
+
+
+def _variable(index: Affine) -> str:
+    """Return the loop that an index is, or '' if it is anything else."""
+    plain = index.constant == 0 and len(index.terms) == 1 and index.terms[0][1] == 1
+    return index.terms[0][0] if plain else ""
+
+
+def _indices(value: Scalar) -> list[Affine]:
+    """Return every index in a value, those of conditions included."""
+    found: list[Affine] = []
+
+    def note(part: Scalar) -> Scalar:
+        if isinstance(part, Load | Table):
+            found.extend(part.index)
+        elif hasattr(part, "index"):
+            found.append(part.index)  # type: ignore[attr-defined]
+        return part
+
+    rebuild(value, note)
+    return found
+
+
+def _table(name: str, matrix: Matrix, index: tuple[Affine, ...], dtype: str) -> Table:
+    values = tuple(float(x) for row in matrix for x in row)
+    return Table(name, values, (len(matrix), len(matrix[0])), index, dtype)
+
+
+def _flip(matrix: Matrix) -> Matrix:
+    """Return the columns in reverse: rows of B^T end with a one, from which a sum then starts."""
+    return tuple(tuple(reversed(row)) for row in matrix)
+
+
+def _floats(matrix: Matrix) -> list[list[float]]:
+    return [[float(x) for x in row] for row in matrix]
+
+
+def _times(left: Scalar, right: Scalar) -> Binary:
+    return Binary("mul", left, right, right.dtype)

@@ -1,0 +1,178 @@
+"""Tiles for sums of products, as matrix products and convolutions are: registers, caches, packing.
+
+A register tile spans the axes along which an operand is used again and one axis for vectors; the
+whole reduction runs inside of it. Constants are laid out as they are read, others if that pays.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tilewright import dtypes
+from tilewright.expr.affine import is_zero
+from tilewright.expr.scalar import Load, Scalar, Select, Within, children, conjuncts, loads
+from tilewright.loops.nodes import Block, Loop, Nest, offset
+from tilewright.schedule import find
+from tilewright.schedule.schedule import Schedule
+from tilewright.target import Target
+
+if TYPE_CHECKING:
+    from tilewright.space.knobs import Knobs
+
+MAX_BODY = 256  # multiply-adds written out in one round; more slows the compiler and the code
+MAX_CODE = 700  # the same over all variants for borders
+MAX_TILE_VECTORS = 8
+MAX_TILE_ROWS = 28
+SMALL = 8  # a reduction of so few rounds may be written out whole
+PREFETCH = 4096  # bytes ahead, for constants that do not stay in the cache next to a core
+
+
+def reused(outer: tuple[Loop, ...], block: Block) -> list[str]:
+    """Return the data loops along which an operand of a sum of products is used again."""
+    operands = [_variables(load) for load in dict.fromkeys(loads(block.value))]
+    if block.reduce != "sum" or len(operands) < 2:
+        return []
+    data = [loop.name for loop in outer if not loop.reduce and loop.extent > 1]
+    return [name for name in data if any(name not in used for used in operands)]
+
+
+def tiled(s: Schedule, stage: str, knob: Knobs, target: Target) -> tuple[Schedule, str]:
+    """Tile a stage; return the schedule, and the loop at which its tile is complete."""
+    outer, block = find.stage(s.loops, stage, f"tile {stage!r}")
+    data = [loop.name for loop in outer if not loop.reduce]
+    reduce = [loop.name for loop in outer if loop.reduce]
+    extent = {loop.name: int(loop.extent) for loop in outer}
+    again = reused(outer, block)
+    vector = _vector_axis(s.loops, block, data, again)
+    rows = [name for name in again if name != vector][-2:]
+    lanes = target.lanes(dtypes.nbytes(s.loops.by_name[block.buffer].dtype))
+    longest = max(reduce, key=lambda name: extent[name])
+
+    def split(name: str, parts: int, **limits: int) -> tuple[Any, ...]:
+        return knob.split(f"{stage} {name}", extent[name], parts, **limits)
+
+    columns = split(vector, 3, max_inner=lanes * MAX_TILE_VECTORS, multiple=lanes)
+    tiles = {
+        name: split(name, 2 if len(rows) == 2 and name == rows[-1] else 3,
+                    max_inner=8 if name != rows[-1] else MAX_TILE_ROWS)
+        for name in rows
+    }  # fmt: skip
+    depth = split(longest, 2, max_inner=16)
+    short = [n for n in reduce if n != longest and 1 < extent[n] <= SMALL]
+    spread = short[-1:] if short and knob.flag(f"{stage} unroll {short[-1]}") else []
+    inside = knob.choice(f"{stage} reduce", ("as it is", "longest first")[: len(reduce)])
+    first = knob.choice(f"{stage} outer", ("columns", "rows")[: 1 + bool(rows)])
+    packed = [
+        load.buffer
+        for load in _packable(s.loops, block, again)
+        if s.loops.by_name[load.buffer].scope == "constant"
+        or knob.flag(f"{stage} pack {load.buffer}")
+    ]
+
+    vectors = -(-columns[2] // lanes)
+    pixels = prod(tile[-1] for tile in tiles.values())
+    taps = prod(extent[n] for n in spread)
+    knob.require(pixels * vectors + vectors + 1 <= target.registers)
+    knob.require(pixels * vectors * depth[1] * taps <= MAX_BODY)
+    variants = _variants(block, tiles, extent, spread)
+    knob.require(pixels * vectors * depth[1] * taps * variants <= MAX_CODE)
+
+    for name, factors in ((vector, columns), *tiles.items(), (longest, depth)):
+        s = s.split(name, factors)
+    rest = [name for name in data if name != vector and name not in rows]
+    order = [vector, *rows] if first == "columns" else [*rows, vector]
+    levels = {name: len(tiles[name]) if name in tiles else 3 for name in order}
+    head = [f"{name}.0" for name in order if levels[name] > 2]
+    middle = [f"{name}.1" for name in order if levels[name] > 2]
+    last = [f"{name}.0" for name in order if levels[name] == 2]
+    around = [f"{longest}.0" if name == longest else name for name in reduce]
+    if inside == "longest first":
+        around.sort(key=lambda name: name != f"{longest}.0")
+    inner = [f"{name}.{levels[name] - 1}" for name in rows]
+    s = s.reorder(*rest, *head, *middle, *last, *around, f"{longest}.1", *inner, f"{vector}.2")
+    for loop in (*rest, *head):
+        s = s.parallel(loop)
+    for loop in (f"{longest}.1", *inner, *spread):
+        s = s.unroll(loop)
+    s = s.vectorize(f"{vector}.2")
+    for name in packed:
+        nest, constant = s.loops, s.loops.by_name[name].scope == "constant"
+        s = s.pack(name)
+        nbytes = prod(nest.by_name[name].shape) * dtypes.nbytes(nest.by_name[name].dtype)
+        if constant and nbytes >= target.caches[-2:][0]:
+            s = s.prefetch(f"{name}.packed", PREFETCH)
+    return s, [*rest, *head, *middle, *last][-1]
+
+
+def border_variants(tiles: tuple[Any, ...], taps: int, *, whole: bool) -> Any:
+    """Return how many bodies the borders of one dimension make: some taps fall outside there.
+
+    `tiles` is how many tiles there are, and how long each is; `whole` that taps are unrolled.
+    """
+    if taps == 1:
+        return np.minimum(tiles[0], 3)
+    borders, inside = np.minimum(tiles[0], 2), tiles[0] > 2
+    return borders * (1 if whole else 2) + inside
+
+
+def _variants(
+    block: Block, tiles: dict[str, tuple[Any, ...]], extent: dict[str, int], spread: list[str]
+) -> Any:
+    total: Any = 1
+    for name, parts in tiles.items():
+        taps = [
+            [v for v in condition.index.variables if v not in tiles]
+            for condition in _conditions(block.value)
+            if name in condition.index.variables
+        ]
+        if not taps:
+            continue
+        among = {v for found in taps for v in found}
+        count = border_variants(
+            (prod(parts[:-1]), parts[-1]),
+            max((extent[v] for v in among), default=1),
+            whole=bool(among & set(spread)),
+        )
+        total = total * (np.where(parts[-1] > 1, count, 1) if len(parts) > 2 else count)
+    return total
+
+
+def _conditions(value: Scalar) -> list[Within]:
+    found = [w for child in children(value) for w in _conditions(child)]
+    if isinstance(value, Select):
+        found += [c for c in conjuncts(value.condition) if isinstance(c, Within)]
+    return found
+
+
+def _vector_axis(nest: Nest, block: Block, data: list[str], again: list[str]) -> str:
+    """Return the axis along which the store is contiguous, or failing that one of reuse."""
+    flat = offset(nest.by_name[block.buffer].shape, block.index)
+    for name in reversed(data):
+        step = flat.coefficient(name)
+        if not is_zero(step) and int(step) == 1:
+            return name
+    return again[-1]
+
+
+def _packable(nest: Nest, block: Block, again: list[str]) -> list[Load]:
+    """Return the loads whose operand can be laid out anew: constants, and what is used again."""
+    found: list[Load] = []
+    for load in dict.fromkeys(loads(block.value)):
+        buffer = nest.by_name[load.buffer]
+        readers = find.readers(nest, load.buffer)
+        alone = len(readers) == 1 and len(set(readers[0][2])) == 1
+        plain = all(len(i.variables) <= 1 for i in load.index)
+        constant = buffer.scope == "constant"
+        given = buffer.scope in ("input", "workspace") and plain
+        used = _variables(load)
+        pays = constant or (given and any(name not in used for name in again))
+        if alone and pays and not buffer.layout and len(used) > 1:
+            found.append(load)
+    return found
+
+
+def _variables(load: Load) -> set[str]:
+    return {name for index in load.index for name in index.variables}
