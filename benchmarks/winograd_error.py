@@ -1,6 +1,6 @@
 """The error of Winograd's method by tile, against float64: what `schedule/winograd.py` states.
 
-    python -m benchmarks.winograd_error
+python -m benchmarks.winograd_error
 """
 
 from __future__ import annotations

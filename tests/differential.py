@@ -2,8 +2,10 @@
 
     python -m tests.differential steps 0 5000
     python -m tests.differential tiled 0 5000 x86-64-v3
+    python -m tests.differential operators 0 2000
 
-checks the programs of 5000 seeds and prints those that differ. It is run in a process of its own,
+checks the programs of 5000 seeds and prints those that differ; an operator's program is a random
+candidate of its space, compared with what NumPy alone computes. It is run in a process of its own,
 since a kernel that leaves its arrays meets a guard page.
 """
 
@@ -12,13 +14,14 @@ from __future__ import annotations
 import random
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
+from tests.ops import by_numpy, draws
 
 import tilewright as tw
-from tilewright import Schedule, Target
+from tilewright import Schedule, Target, dtypes
 from tilewright.expr.interpret import evaluate
 from tilewright.loops.interpret import interpret, packed
 from tilewright.measure.guard import GuardedArena, poison
@@ -38,10 +41,18 @@ def make(mode: str, seed: int) -> Schedule:
 
 def agree(got: Array, wanted: Array, dtype: str) -> bool:
     """Compare with a tolerance for sums in another order, relative to the largest element."""
-    if not dtype.startswith("float"):
+    if not dtypes.is_float(dtype):
         return np.array_equal(got, wanted)
-    scale = max(1.0, float(np.max(np.abs(wanted), initial=0)))
-    return got.shape == wanted.shape and bool(np.all(np.abs(got - wanted) <= 1e-5 * scale))
+    share = max(1e-5, dtypes.finfo(dtype)[0] / 2)
+    return got.shape == wanted.shape and near(got, wanted, share)
+
+
+def near(got: Array, wanted: Array, share: float) -> bool:
+    """Whether all elements are equal, or differ by at most a share of the largest finite one."""
+    sizes = np.abs(wanted[np.isfinite(wanted)])
+    scale = max(1.0, float(np.max(sizes, initial=0)))
+    with np.errstate(invalid="ignore"):
+        return bool(np.all((got == wanted) | (np.abs(got - wanted) <= share * scale)))
 
 
 def check_interpreted(schedule: Schedule, seed: int = 0) -> None:
@@ -57,6 +68,38 @@ def check_compiled(schedule: Schedule, seed: int = 0, target: Target | None = No
     output = schedule.output
     given = programs.inputs(output, seed)
     wanted = evaluate(output, given)[output.name]
+    run_compiled(schedule, given, target, lambda got: agree(got, wanted, output.dtype))
+
+
+def check_operator(seed: int, target: Target | None = None) -> None:
+    """Compare a random candidate of a random operator with what NumPy alone computes."""
+    rng = np.random.default_rng(seed)
+    operator = draws.operator(random.Random(seed).choice)
+    task = tw.Task(operator) if target is None else tw.Task(operator, target)
+    rows = task.space.sample(rng, 1)
+    assert len(rows), f"no candidate of {operator}"
+    config = task.space.config(rows[0])
+    schedule = task.schedule(config)
+    given = by_numpy.given(operator, rng)
+    wanted = by_numpy.compute(operator, given)
+
+    def right(got: Array) -> bool:
+        return got.shape == wanted.shape and near(got, wanted, 2e-5 + schedule.error)
+
+    try:
+        run_compiled(schedule, given, target, right)
+    except Exception as error:
+        raise AssertionError(f"{operator}\n{config}\n{schedule.loops}\n{error}") from error
+
+
+def run_compiled(
+    schedule: Schedule,
+    given: Mapping[str, Array],
+    target: Target | None,
+    right: Callable[[Array], bool],
+) -> None:
+    """Run the kernel between guard pages, on one thread and on two; raise where it is not right."""
+    output = schedule.output
     kernel = tw.build(schedule, target, threads=1)
     for end in ("end", "start"):
         arena = GuardedArena()
@@ -68,7 +111,7 @@ def check_compiled(schedule: Schedule, seed: int = 0, target: Target | None = No
         for threads in (1, 2):
             poison(result)
             kernel(*arrays.values(), out=result, threads=threads)
-            assert agree(result, wanted, output.dtype), f"{threads} threads: {result} != {wanted}"
+            assert right(result), f"{threads} threads: {result}"
             assert not arena.damaged(), "written beside an array"
 
 
@@ -98,9 +141,13 @@ def main(mode: str, first: str, last: str, target: str | None = None) -> int:
     for seed in range(int(first), int(last)):
         print(f"seed {seed}", flush=True)
         try:
+            on = Target(target) if target else None
+            if mode == "operators":
+                check_operator(seed, on)
+                continue
             schedule = make(mode, seed)
             check_interpreted(schedule, seed)
-            check_compiled(schedule, seed, Target(target) if target else None)
+            check_compiled(schedule, seed, on)
         except Exception:
             failed += 1
             print(f"FAILED {mode} {seed}\n{traceback.format_exc()}", flush=True)

@@ -19,6 +19,12 @@ LEVELS = {
 }
 
 
+_V2 = ("sse3", "ssse3", "sse4.1", "sse4.2", "popcnt")
+_V3 = (*_V2, "avx", "avx2", "f16c", "fma", "bmi", "bmi2")
+_V4 = (*_V3, "avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl")
+# What a level has without saying so in its features.
+IMPLIED = {"x86-64-v2": _V2, "x86-64-v3": _V3, "x86-64-v4": _V4}
+
 VECTOR_BYTES = (16, 32, 64)  # the registers that LLVM's targets have
 
 
@@ -59,6 +65,17 @@ class Target:
     def lanes(self, dtype_bytes: int) -> int:
         """Return how many elements of `dtype_bytes` bytes a vector register holds."""
         return max(1, self.vector_bytes // dtype_bytes)
+
+    def has(self, feature: str) -> bool:
+        """Return whether the CPU is known to have a feature of LLVM's name, such as avx512vnni.
+
+        >>> Target("x86-64-v3").has("f16c"), Target("x86-64-v3", features=("-f16c",)).has("f16c")
+        (True, False)
+        """
+        for said in reversed(self.features):
+            if said[1:] == feature:
+                return said[0] == "+"
+        return feature in IMPLIED.get(self.cpu, ())
 
     @property
     def key(self) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
@@ -300,3 +301,73 @@ def test_ctrl_c_ends_cleanly_and_the_same_command_goes_on(net: Path, tmp_path: P
     assert "Traceback" not in err
     assert "Run the same command to go on" in out
     assert trials(db) >= 8
+
+
+def test_a_database_deleted_while_tuning_ends_the_run(net: Path, tmp_path: Path):
+    db = tmp_path / "tuning.db"
+    program = [sys.executable, "-c", "from tilewright.cli import run; run()"]
+    arguments = ["tune", str(net), "--trials", "4000", "--db", str(db), "--batch", "4"]
+    process = subprocess.Popen(
+        [*program, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    try:
+        for _ in range(600):
+            if has_trials(db, 4):
+                break
+            assert process.poll() is None, process.communicate()
+            time.sleep(0.05)
+        db.unlink()
+        out, err = process.communicate(timeout=60)
+    finally:
+        process.kill()
+        process.wait()
+    complains((process.returncode, out, err), "deleted or replaced while in use")
+
+
+def test_ctrl_c_while_loading_ends_cleanly():
+    loading = """
+import sys
+class Interrupted:
+    def find_spec(self, name, *_):
+        if name == "typer":
+            raise KeyboardInterrupt
+sys.meta_path.insert(0, Interrupted())
+from tilewright.cli import run
+run()
+"""
+    ended = subprocess.run([sys.executable, "-c", loading], capture_output=True, check=False)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (130, b"", b"")
+
+
+@pytest.mark.skipif(not Path("/dev/full").is_char_device(), reason="needs a device that is full")
+@pytest.mark.parametrize("arguments", [("--help",), ("show", "--db", "DB")])
+def test_output_that_cannot_be_written(tmp_path: Path, arguments: tuple[str, ...]):
+    db = tmp_path / "tuning.db"
+    with Records(db) as records:
+        records.register("k", "m", "matmul", 1e9)
+    program = [sys.executable, "-c", "from tilewright.cli import run; run()"]
+    given = [str(db) if a == "DB" else a for a in arguments]
+    with open("/dev/full", "w") as full:
+        ended = subprocess.run(
+            [*program, *given], stdout=full, stderr=subprocess.PIPE, text=True, check=False
+        )
+    assert ended.returncode == 2
+    assert ended.stderr == "tilewright: cannot write the output: No space left on device.\n"
+
+
+def test_damaged_rows_are_counted_in_one_line(command: Command, net: Path, tmp_path: Path):
+    db = tmp_path / "tuning.db"
+    assert command("tune", net, "--trials", 4, "--db", db)[0] == 0
+    connection = sqlite3.connect(db)
+    connection.execute("UPDATE trial SET config = 'null' WHERE id < 3")
+    connection.commit()
+    connection.close()
+    wanted = f"tilewright: left out 2 damaged rows of {db}; trial 1: config is None, no object.\n"
+    for given in (
+        ("show",),
+        ("bench", net, "--vs", "none", "--rounds", 1),
+        ("tune", net, "--trials", 0),
+    ):
+        code, _, err = command(*given, "--db", db)
+        assert code == 0
+        assert sorted(err) == sorted(wanted) or err == wanted.replace("trial 1", "trial 2")

@@ -28,6 +28,10 @@ def test_random_schedules_compile_to_what_numpy_computes(mode: str, first: int) 
     run(mode, first)
 
 
+def test_random_operators_compile_to_what_numpy_computes() -> None:
+    run("operators", 0)
+
+
 @pytest.mark.skipif(not host().triple.startswith("x86_64"), reason="targets of x86-64")
 @pytest.mark.parametrize("target", ["x86-64", "x86-64-v3"])
 def test_narrower_targets_compute_the_same(target: str) -> None:

@@ -45,7 +45,7 @@ def _stage(stage: Stage, made: dict[str, Tensor], axes: Rename) -> Stage:
         value = replace(value, axes=tuple(map(axis, value.axes)), value=inner)
     else:
         value = rebuild(value, change)
-    return Stage(tuple(map(axis, stage.axes)), value)
+    return Stage(tuple(map(axis, stage.axes)), value, tuple(map(affine, stage.at)))
 
 
 def backwards(output: Tensor) -> Tensor:

@@ -21,7 +21,7 @@ U = tw.tensor("U", (4,), "uint8")
 K = tw.reduce_axis("k", 8)
 
 CASES: dict[str, Callable[[], object]] = {
-    "unknown dtype": lambda: tw.tensor("X", (4,), "float16"),
+    "unknown dtype": lambda: tw.tensor("X", (4,), "float8"),
     "cast to an unknown dtype": lambda: tw.compute("X", (4,), lambda i: tw.cast("half", N[i])),
     "empty tensor": lambda: tw.tensor("X", (4, 0)),
     "huge tensor": lambda: tw.tensor("X", (1 << 30, 1 << 30)),
@@ -106,6 +106,7 @@ CASES: dict[str, Callable[[], object]] = {
     "a tensor without an index": lambda: tw.compute("X", (4,), lambda _: A),
     "sum over a name": lambda: tw.compute(
         "X", (4,), lambda i: tw.sum(A[i, K], over="k")),
+    "Python's sum of a tensor": lambda: tw.compute("X", (4,), lambda _: sum(N)),
     "sum over nothing": lambda: tw.compute("X", (4,), lambda i: tw.sum(A[i, 0], over=())),
     "cast with its arguments swapped": lambda: tw.compute(
         "X", (4,), lambda i: tw.cast(N[i], "float32")),

@@ -24,6 +24,10 @@ def inputs(expression: Tensor) -> dict[str, np.ndarray]:
     }
 
 
+def filled(extent: int, value: Callable[[tw.Axis], tw.ScalarLike]) -> Tensor:
+    return tw.compute("R", (extent,), value)
+
+
 def accepts(wanted: Rough, result: np.ndarray) -> bool:
     same = (result == wanted.value) | (np.isnan(result) & np.isnan(wanted.value))
     with np.errstate(invalid="ignore"):
@@ -119,7 +123,7 @@ def test_sums_in_any_order_pass(kind: str, terms: int) -> None:
 def test_products_and_extremes_pass() -> None:
     p, k = tw.tensor("P", (16, 30)), tw.reduce_axis("k", 30)
     for reduce in (tw.prod, tw.max, tw.min):
-        expression = tw.compute("R", (16,), lambda i, r=reduce: r(p[i, k] * 1.1, over=k))
+        expression = filled(16, lambda i: reduce(p[i, k] * 1.1, over=k))  # noqa: B023 - called now
         given = inputs(expression)
         wanted = rough(expression, given)
         assert accepts(wanted, tw.build(expression)(**given))
@@ -144,7 +148,7 @@ def test_where_rounding_decides_either_way_is_right() -> None:
         tw.floor(three / three): (0.0, 1.0),
         tw.sqrt(three - three): (0.0, np.nan),
     }.items():
-        expression = tw.compute("R", (1,), lambda _, v=value: v)
+        expression = filled(1, lambda _: value)  # noqa: B023 - called now
         wanted = rough(expression, inputs(expression))
         assert all(accepts(wanted, np.array([one])) for one in either), value
     certain = tw.compute("R", (1,), lambda _: tw.sqrt(-1.0 - x[0] * x[0]))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -94,6 +95,17 @@ def test_a_call_leaves_nothing_behind(module: Module, image: np.ndarray):
     np.testing.assert_array_equal(image, kept)
     np.testing.assert_array_equal(module(input=image), first)
     assert not np.shares_memory(first, second)
+
+
+def test_calls_from_several_threads_do_not_mix(module: Module, image: np.ndarray):
+    given = [image * scale for scale in np.linspace(-2, 2, 24, dtype=np.float32)]
+    wanted = [module(a).copy() for a in given]
+    with ThreadPoolExecutor(4) as pool:
+        profile = pool.submit(module.profile, given[0], repeats=3)
+        got = list(pool.map(module, given))
+    for one, want in zip(got, wanted, strict=True):
+        np.testing.assert_array_equal(one, want)
+    assert len(profile.result()) == len(module.calls)
 
 
 def test_arrays_of_any_layout_are_taken(module: Module, image: np.ndarray):

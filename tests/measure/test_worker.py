@@ -197,8 +197,8 @@ from tilewright.measure.worker import Worker
 worker = Worker("tests.measure.toys:actor")
 print(worker.call(("pid", None), 60).value, flush=True)
 worker.submit(("hang with child", None))
-print("hanging", flush=True)
 try:
+    print("hanging", flush=True)
     worker.wait(1000)
 except KeyboardInterrupt:
     worker.close()

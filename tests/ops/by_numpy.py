@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeAlias
 
 import numpy as np
+from tests.ops import layers_by_numpy, movement_by_numpy
 
 from tilewright.ops.conv2d import Conv2d
 from tilewright.ops.dense import Dense
 from tilewright.ops.elementwise import Add, Relu, Transpose
+from tilewright.ops.matvec import MatVec
+from tilewright.ops.norm import GroupNorm, InstanceNorm, LayerNorm, RmsNorm
 from tilewright.ops.pool2d import GlobalAveragePool, Pool2d
+from tilewright.ops.reduce import ArgMax, Reduction
+from tilewright.ops.softmax import LogSoftmax, Softmax
 from tilewright.tuning.task import Operator
 
 Array: TypeAlias = np.ndarray[Any, Any]
@@ -19,6 +24,9 @@ Array: TypeAlias = np.ndarray[Any, Any]
 def compute(operator: Operator, given: Mapping[str, Array]) -> Array:
     """Return the result of an operator in float64."""
     arrays = {name: array.astype(np.float64) for name, array in given.items()}
+    for family in (layers_by_numpy, movement_by_numpy):
+        if (made := family.compute(operator, arrays)) is not None:
+            return made
     x = arrays["X"]
     match operator:
         case Conv2d():
@@ -29,6 +37,19 @@ def compute(operator: Operator, given: Mapping[str, Array]) -> Array:
             return _pool2d(operator, x)
         case GlobalAveragePool():
             return x.mean(axis=(1, 2))
+        case Softmax() | LogSoftmax():
+            return _softmax(operator, x)
+        case LayerNorm() | RmsNorm():
+            return _norm(operator, x, (1,), arrays, lambda per_channel: per_channel)
+        case GroupNorm() | InstanceNorm():
+            inside, channels = ((1, 3), x.shape[2:]) if operator.channels_last else (
+                (2, 3), (*x.shape[1:3], 1))  # fmt: skip
+            return _norm(operator, x, inside, arrays, lambda a: a.reshape(channels))
+        case Reduction() | ArgMax():
+            return _reduction(operator, x)
+        case MatVec():
+            y = arrays["W"] @ x + (arrays["B"] if operator.bias else 0)
+            return np.maximum(y, 0) if operator.relu else y
         case Relu():
             return np.maximum(x, 0)
         case Add():
@@ -45,8 +66,7 @@ def given(operator: Operator, rng: np.random.Generator) -> dict[str, Array]:
     """Return random arrays for the operator's tensors."""
     tensors = operator.expression().inputs
     made = {t.name: rng.standard_normal(t.shape).astype(t.dtype) for t in tensors}
-    if "D" in made:
-        assert isinstance(operator, Pool2d)
+    if "D" in made and isinstance(operator, Pool2d):
         made["D"] = operator.divisors()
     return made
 
@@ -102,3 +122,34 @@ def _windows(
                 x[:, y : y + (h - 1) * stride[0] + 1 : stride[0],
                   xx : xx + (w - 1) * stride[1] + 1 : stride[1]],
             )  # fmt: skip
+
+
+def _softmax(op: Softmax | LogSoftmax, x: Array) -> Array:
+    whole = x.reshape(op.shape)
+    raised = np.exp(whole - whole.max(op.axis, keepdims=True))
+    share = raised / raised.sum(op.axis, keepdims=True)
+    if isinstance(op, LogSoftmax):
+        share = whole - whole.max(op.axis, keepdims=True)
+        share = share - np.log(raised.sum(op.axis, keepdims=True))
+    return share.reshape(x.shape)
+
+
+def _norm(
+    op: LayerNorm | RmsNorm | GroupNorm | InstanceNorm,
+    x: Array,
+    inside: tuple[int, ...],
+    arrays: Mapping[str, Array],
+    place: Callable[[Array], Array],
+) -> Array:
+    if not isinstance(op, RmsNorm):
+        x = x - x.mean(inside, keepdims=True)
+    x = x / np.sqrt(np.mean(x * x, inside, keepdims=True) + op.epsilon)
+    x = x * place(arrays["S"]) if "S" in arrays else x
+    return x + place(arrays["B"]) if "B" in arrays else x
+
+
+def _reduction(op: Reduction | ArgMax, x: Array) -> Array:
+    whole = x.reshape(op.shape)
+    if isinstance(op, ArgMax):
+        return np.argmax(whole, op.axis).reshape(op.expression().shape)
+    return getattr(np, op.kind)(whole, axis=op.axes).reshape(op.expression().shape)

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 from hypothesis import strategies as st
+from tests.ops.edges import FAMILY_EDGES
 
 from tilewright.ops.conv2d import Conv2d
 from tilewright.ops.dense import Dense
 from tilewright.ops.elementwise import Add, Relu, Transpose
+from tilewright.ops.matvec import MatVec
+from tilewright.ops.norm import GroupNorm, InstanceNorm, LayerNorm, RmsNorm
 from tilewright.ops.pool2d import GlobalAveragePool, Pool2d
+from tilewright.ops.reduce import KINDS, Reduction
+from tilewright.ops.softmax import LogSoftmax, Softmax
 from tilewright.tuning.task import Operator
 
 # One of each kind that has gone wrong before, or that lies at an edge.
 EDGES: tuple[Operator, ...] = (
+    *FAMILY_EDGES,
     Conv2d(1, 1, 1, 1, 1, (1, 1)),
     Conv2d(1, 1, 1, 1, 1, (3, 3), pads=(1, 1, 1, 1), bias=True, residual=True, relu=True),
     Conv2d(1, 1, 1, 3, 64, (1, 1), bias=True, relu=True),
@@ -44,6 +50,33 @@ EDGES: tuple[Operator, ...] = (
     Transpose((3, 5, 7), (2, 0, 1)),
     Transpose((1, 4, 1, 17), (0, 3, 1, 2)),
     Transpose((5,), (0,)),
+    Softmax((1,)),
+    Softmax((7, 101)),
+    Softmax((3, 13, 17), 1),
+    Softmax((64, 2), 0),
+    LogSoftmax((5, 64)),
+    LogSoftmax((2, 3, 33), -2),
+    LayerNorm((1, 1)),
+    LayerNorm((3, 5, 37), 1),
+    LayerNorm((4, 128), scale=False),
+    RmsNorm((6, 97)),
+    RmsNorm((31,), scale=False),
+    GroupNorm(2, 12, 35, 3),
+    GroupNorm(2, 12, 35, 3, channels_last=True),
+    GroupNorm(1, 4, 1, 1, bias=False),
+    InstanceNorm(2, 3, 49),
+    InstanceNorm(1, 17, 9, channels_last=True),
+    Reduction("sum", (1,), (0,)),
+    Reduction("sum", (70001,), (0,)),
+    Reduction("max", (3, 20011), (1,)),
+    Reduction("mean", (20011, 3), (0,)),
+    Reduction("min", (5, 7, 11), (0, 2)),
+    Reduction("prod", (4, 9), (-1,)),
+    Reduction("mean", (3, 1, 5), (1,)),
+    MatVec(1, 1),
+    MatVec(1, 40000),
+    MatVec(37, 101, bias=True, relu=True),
+    MatVec(64, 48, constant=False),
 )
 
 
@@ -95,6 +128,38 @@ def transpositions(draw: st.DrawFn) -> Transpose:
     return Transpose(tuple(shape), tuple(draw(st.permutations(range(len(shape))))))
 
 
+shapes = st.lists(st.sampled_from((1, 2, 3, 5, 7, 8, 16, 17, 33)), min_size=1, max_size=3)
+
+
+@st.composite
+def rowwise(draw: st.DrawFn) -> Operator:
+    """Softmax and norms, over any axis."""
+    shape = tuple(draw(shapes))
+    axis = draw(st.integers(-len(shape), len(shape) - 1))
+    last, each, groups = draw(FLAGS), draw(st.integers(1, 6)), draw(st.integers(1, 4))
+    size = (draw(st.integers(1, 2)), each * groups, draw(st.integers(1, 40)))
+    return draw(
+        st.sampled_from(
+            (
+                Softmax(shape, axis),
+                LogSoftmax(shape, axis),
+                LayerNorm(shape, axis, *draw(st.tuples(FLAGS, FLAGS))),
+                RmsNorm(shape, axis, draw(FLAGS)),
+                GroupNorm(*size, groups, draw(FLAGS), draw(FLAGS), last),
+                InstanceNorm(*size, channels_last=last),
+            )
+        )
+    )
+
+
+@st.composite
+def reductions(draw: st.DrawFn) -> Reduction:
+    shape = tuple(draw(shapes))
+    axes = draw(st.sets(st.integers(0, len(shape) - 1), min_size=1))
+    kind = draw(st.sampled_from(KINDS))
+    return Reduction(kind, shape, tuple(sorted(axes)))
+
+
 SMALL, SIZES, FLAGS = st.integers(1, 8), st.integers(1, 40), st.booleans()
 
 
@@ -108,4 +173,7 @@ def operators() -> st.SearchStrategy[Operator]:
         st.builds(Relu, st.integers(1, 300)),
         additions(),
         transpositions(),
+        rowwise(),
+        reductions(),
+        st.builds(MatVec, SIZES, st.integers(1, 200), FLAGS, FLAGS, FLAGS),
     )

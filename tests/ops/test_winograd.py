@@ -1,4 +1,4 @@
-"""Winograd's method in the space of convolutions: every candidate is right, and it can be refused."""
+"""Winograd's method in the space of convolutions: every candidate is right; it can be refused."""
 
 from __future__ import annotations
 

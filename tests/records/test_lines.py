@@ -99,7 +99,9 @@ def replaced(line: str, *path: str, by: object) -> str:
 BAD = [
     *[((name,), by) for name in ("config", "steps") for by in (None, 5, "x", [1])],
     (("config",), {"n": 10**400}),
-    (("config",), {"n": {"\ud800": 1}}),
+    (("config",), {"n": {"a": 1}}),
+    (("config",), {"\ud800": 1}),
+    (("steps",), [{"a": ["\ud800"]}]),
     *[(("task", name), by) for name in ("key", "target", "name") for by in (None, 5, "\ud800")],
     *[(("task", "flops"), by) for by in (None, "x", -1, math.nan, 10**400, True)],
     *[(("measured", "error"), by) for by in (None, "x", [1])],

@@ -284,6 +284,7 @@ GOOD = {
         ("config", "[" * 100_000),
         ("config", '{"y": ' + "[" * 40 + "]" * 40 + "}"),
         ("steps", "[1]"),
+        ("steps", '[{"step": "Split", "places": 5}]'),
         *[("seconds", v) for v in ("null", "5", '["x"]', "[-1]", "[null]", "[Infinity]", "[]")],
         *[("seconds", v) for v in ("not JSON", "[true]", "[1e999]", None)],
         *[("median", v) for v in ("abc", 0.0, -1.0, 3.0, None)],

@@ -100,11 +100,11 @@ def test_wrong_names_are_refused(
         kernel(*arrays, **named)
 
 
-@pytest.mark.parametrize("threads", [0, -1, 1.5, "2", True, [1]])
+@pytest.mark.parametrize("threads", [0, -1, 1.5, "2", True, [1], 1025, 10**9])
 def test_wrong_numbers_of_threads_are_refused(kernel: tw.Kernel, threads: Any) -> None:
-    with pytest.raises(ArgumentError, match="a number of at least 1"):
+    with pytest.raises(ArgumentError, match="a whole number from 1 to 1024"):
         kernel(A, threads=threads)
-    with pytest.raises(ArgumentError, match="a number of at least 1"):
+    with pytest.raises(ArgumentError, match="a whole number from 1 to 1024"):
         tw.build(pointwise(), threads=threads)
 
 
@@ -202,3 +202,26 @@ def test_wider_vectors_than_the_machine_has_are_refused(monkeypatch: pytest.Monk
 def test_unknown_target_lists_the_known() -> None:
     with pytest.raises(TargetError, match="x86-64-v3"):
         Target("pentium")
+
+
+class Raising:
+    def __dlpack__(self, **_: object) -> object:
+        raise AttributeError("not on this machine")
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return (1, 0)
+
+
+@pytest.mark.parametrize(
+    ("array", "message"),
+    [
+        (Raising(), "can be shared, given Raising: not on this machine"),
+        (np.ma.masked_array(np.ones(8, np.float32), mask=[True] * 8), "given a masked array"),
+    ],
+)
+def test_arrays_that_are_none_are_refused(array: object, message: str):
+    x = tw.tensor("X", (8,))
+    kernel = tw.build(tw.compute("Y", (8,), lambda i: x[i] * 2.0))
+    for call in kernel, kernel.bind:
+        with pytest.raises(ArgumentError, match=message):
+            call(array)

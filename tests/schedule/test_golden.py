@@ -32,6 +32,10 @@ NESTS: dict[str, Callable[[], Schedule]] = {
     "matmul, loops fused and split again": lambda: (
         Schedule(matmul(4)).fuse("y", "x").split("y+x", (3, 6)).parallel("y+x.0")
     ),
+    "row sums in vector lanes": lambda: _rows(),
+    "a scalar, its parts shared among threads": lambda: (
+        Schedule(_scalar()).split("k", (2, 5)).rfactor("total", "k.0").parallel("k.0")
+    ),
     "convolution, naive": lambda: Schedule(padded_convolution()),
     "convolution, borders inlined, epilogue on tiles": _fused_convolution,
     "convolution, the padding computed where it is read": lambda: (
@@ -41,6 +45,15 @@ NESTS: dict[str, Callable[[], Schedule]] = {
         Schedule(padded_convolution()).inline("pad").split("x", (2, 5)).cache_read("A", "x.0")
     ),
 }
+
+
+def _rows() -> Schedule:
+    """Row sums in two vectors of partial results, added up in registers."""
+    a, k = tw.tensor("A", (6, 50)), tw.reduce_axis("k", 50)
+    s = Schedule(tw.compute("B", (6,), lambda y: tw.sum(a[y, k], over=k)))
+    s = s.split("k", (2, 32)).split("y", (3, 2)).reorder("y.0", "k.0", "y.1", "k.1").unroll("y.1")
+    s = s.rfactor("B", "k.1").vectorize("k.1").vectorize("B:k.1")
+    return s.cache_write("B", "y.0").parallel("y.0")
 
 
 def _scalar() -> tw.Tensor:

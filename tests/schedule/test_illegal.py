@@ -106,7 +106,7 @@ CASES: dict[str, Case] = {
         "C", "y"),
     "fuse_at between parallel loops": lambda: CONV().parallel("x").parallel("c").fuse_at(
         "out", "x"),
-    "vectorize a reduction": lambda: C().vectorize("k"),
+    "vectorize a reduction round a loop": lambda: C().reorder("k", "x").vectorize("k"),
     "vectorize a fused loop": lambda: C().fuse("y", "x").vectorize("y+x"),
     "vectorize too many rounds": lambda: Schedule(pointwise(5000)).vectorize("x"),
     "vectorize inside a vector": lambda: C().vectorize("y").vectorize("x"),
@@ -144,6 +144,17 @@ CASES: dict[str, Case] = {
     "fuse_at before its other input": lambda: _two_producers().fuse_at("both", "i"),
     "fuse_at of a larger stage": lambda: _grown().fuse_at("more", "i"),
     "fuse_at of a split stage": lambda: CONV().split("out:x", (5, 2)).fuse_at("out", "x"),
+    "rfactor a data loop": lambda: C().rfactor("C", "y"),
+    "rfactor a loop of another stage": lambda: CONV().rfactor("conv", "out:x"),
+    "rfactor what does not reduce": lambda: B().rfactor("B", "x"),
+    "rfactor no loop": lambda: C().rfactor("C", "z"),
+    "rfactor no stage": lambda: C().rfactor("D", "k"),
+    "rfactor a vector": lambda: C().vectorize("k").rfactor("C", "k"),
+    "rfactor between parallel loops": lambda: C().parallel("y").reorder("y", "k", "x").rfactor(
+        "C", "k").parallel("k"),
+    "rfactor in a vector": lambda: C().vectorize("x").rfactor("C", "k"),
+    "rfactor twice": lambda: C().split("k", (4, 4)).rfactor("C", "k.1").rfactor(
+        "C", "C:k.1"),
     "recorded step of no primitive": lambda: Schedule.from_json(pointwise(), [{"step": "Bend"}]),
     "recorded step with odd arguments": lambda: Schedule.from_json(
         pointwise(), [{"step": "Split", "lop": "x"}]),
@@ -177,6 +188,6 @@ def test_a_refused_step_changes_nothing() -> None:
     schedule = C()
     before = str(schedule.loops)
     with pytest.raises(ScheduleError):
-        schedule.vectorize("k")
+        schedule.parallel("k")
     assert str(schedule.loops) == before
     assert schedule.steps == ()

@@ -36,6 +36,12 @@ def _caches(output: Tensor, x: Factors, c: Factors, k: Factors) -> Schedule:
     return s.compute_at("pad", "x.0").cache_read("W", "k.0")
 
 
+def _partial(output: Tensor, y: Factors, x: Factors, k: Factors) -> Schedule:
+    s = Schedule(output).split("y", y).split("x", x).split("k", (*k, 1))
+    s = s.reorder("k.1", "y.0", "x.0", "k.0", "k.2", "y.1", "x.1").unroll("y.1").vectorize("x.1")
+    return s.rfactor("C", "k.1").rfactor("C.part", "k.0").parallel("k.1")
+
+
 MATMUL = ([(4, 4), (2, 8), (6, 3), (1, 16)], [(1, 16), (4, 4), (3, 7), (2, 8)],
           [(16, 1), (8, 2), (6, 3), (4, 4)])  # fmt: skip
 CONV = ([(5, 2), (4, 3), (2, 5), (1, 10)], [(1, 4), (2, 2), (4, 1), (2, 3)],
@@ -44,9 +50,9 @@ CONV = ([(5, 2), (4, 3), (2, 5), (1, 10)], [(1, 4), (2, 2), (4, 1), (2, 3)],
 
 @pytest.mark.parametrize(
     ("schedule", "output", "choices"),
-    [(_tiles, matmul(), MATMUL), (_epilogue, padded_convolution(), CONV),
-     (_caches, padded_convolution(), CONV)],
-    ids=["register tiles", "epilogue on tiles", "regions"],
+    [(_tiles, matmul(), MATMUL), (_partial, matmul(), MATMUL),
+     (_epilogue, padded_convolution(), CONV), (_caches, padded_convolution(), CONV)],
+    ids=["register tiles", "partial results", "epilogue on tiles", "regions"],
 )  # fmt: skip
 def test_entry_by_entry(schedule: Any, output: Tensor, choices: tuple[Factors, ...]) -> None:
     arrays = [tuple(np.array(column) for column in zip(*c, strict=True)) for c in choices]

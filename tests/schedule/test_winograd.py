@@ -1,4 +1,4 @@
-"""Winograd's method: exact in exact arithmetic, for any size, padding and tile; refused elsewhere."""
+"""Winograd's method: exact in exact arithmetic, for any size and tile; refused elsewhere."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ REFUSED = {
         "constant weights",
     ),
     "no product": (
-        lambda: _stage(lambda x, w, y, x_, c, ky, kx: x[y + ky, x_ + kx, c] + 1.0).winograd(
+        lambda: _stage(lambda x, _, y, x_, c, ky, kx: x[y + ky, x_ + kx, c] + 1.0).winograd(
             "conv", 2
         ),
         "no sum of products",

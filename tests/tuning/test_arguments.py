@@ -180,9 +180,20 @@ def never(s: Schedule, knob: Knobs) -> Any:
     return s.split("x", x)
 
 
+def strays(s: Schedule, knob: Knobs) -> Any:
+    two(s, knob)
+    return Schedule(tw.compute("other", (64,), lambda x: A[x] * 2.0))
+
+
+def strays_sometimes(s: Schedule, knob: Knobs) -> Any:
+    return strays(s, knob) if knob.flag("stray") else two(s, knob)
+
+
 @pytest.mark.parametrize(
     ("template", "said"),
     [
+        (strays, "returned a schedule of another expression, 'other'"),
+        (strays_sometimes, "returned a schedule of another expression, 'other'"),
         (forgets, "'forgets' of out 64 returned None .* `return s`"),
         (branches, r"'branches' of out 64 branches on a size knob .* knob.choice.* knob.require"),
         (branches_on_an_extent, "'branches_on_an_extent' of out 64 branches on a size knob"),

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from tilewright.ops.conv2d import TOLERANCE
+
 if TYPE_CHECKING:
     import numpy as np
 
@@ -21,6 +23,9 @@ def bench(
     threads: Annotated[int, typer.Option(min=1, help="Threads of either side.")] = 1,
     vs: Annotated[str, typer.Option(help="The other side: onnxruntime, or none.")] = "onnxruntime",
     rounds: Annotated[int, typer.Option(min=1, help="Rounds, each side in turn.")] = 30,
+    tolerance: Annotated[
+        float, typer.Option(help="Error a convolution may add, as a share of its largest result.")
+    ] = TOLERANCE,
     shape: Annotated[
         list[str] | None, typer.Option(help="Shape of an open input: input=1x3x224x224.")
     ] = None,
@@ -31,7 +36,7 @@ def bench(
     """Run a network with the best schedules on record, and compare it in the same run."""
     import numpy as np
 
-    from tilewright.cli.console import console, counted
+    from tilewright.cli.console import console, counted, tell_damage
     from tilewright.cli.shapes import parse_shapes
     from tilewright.errors import ArgumentError
     from tilewright.graph.compile import compile
@@ -41,9 +46,10 @@ def bench(
     if vs not in ("onnxruntime", "none"):
         raise ArgumentError(f"cannot compare with {vs!r}: name onnxruntime, or none.")
     out = console()
-    network = load_onnx(model, parse_shapes(shape or []))
+    network = load_onnx(model, parse_shapes(shape or []), tolerance=tolerance)
     with Records(db if "://" in db else Path(db), create=False) as records:
         module = compile(network, records, threads=threads)
+    tell_damage(records)
     if module.untuned:
         out.print(
             f"{counted(len(module.untuned), 'operator')} without trials in {db}, run untuned: "

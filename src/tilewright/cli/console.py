@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from tilewright.records.store import Records
+
 # Wide enough for a row of any table, where there is no terminal to fit.
 _FILE_WIDTH = 160
 
@@ -19,6 +21,22 @@ def console() -> Console:
     if not console.is_terminal:
         console.width = _FILE_WIDTH
     return console
+
+
+def tell_damage(records: Records) -> None:
+    """Say on standard error how many rows of a database were left out, if any, and why the first.
+
+    What came of the others stands.
+    """
+    if records.damaged:
+        import sys
+
+        where, why = next(iter(records.damaged.items()))
+        print(
+            f"tilewright: left out {counted(len(records.damaged), 'damaged row')} of "
+            f"{records.url.database}; {where}: {why}.",
+            file=sys.stderr,
+        )
 
 
 def counted(count: int, what: str) -> str:

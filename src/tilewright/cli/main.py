@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import sys
-from typing import Annotated
+from contextlib import suppress
+from typing import Annotated, NoReturn
 
 import typer
 
-from tilewright import __version__ as version
 from tilewright.cli.bench import bench
 from tilewright.cli.show import show
 from tilewright.cli.tune import tune
@@ -23,8 +24,10 @@ app = typer.Typer(
 
 
 def _version(wanted: bool) -> None:
+    from importlib.metadata import version
+
     if wanted:
-        print(f"tilewright {version}")
+        print(f"tilewright {version('tilewright')}")
         raise typer.Exit
 
 
@@ -45,7 +48,21 @@ app.command()(show)
 def run() -> None:
     """Run the command line; a user's mistake is a message on standard error and exit code 2."""
     try:
-        app()
+        try:
+            app()
+        finally:
+            sys.stdout.flush()
     except TilewrightError as error:
-        print(f"tilewright: {error}", file=sys.stderr)
-        raise SystemExit(2) from None
+        _end(str(error))
+    except MemoryError as error:
+        _end(f"the memory of this machine does not suffice: {error}")
+    except OSError as error:
+        with suppress(OSError, ValueError):  # what is still to be written cannot be
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        what = f"use {error.filename}" if error.filename else "write the output"
+        _end(f"cannot {what}: {error.strerror}.")
+
+
+def _end(message: str) -> NoReturn:
+    print(f"tilewright: {message}", file=sys.stderr)
+    raise SystemExit(2) from None

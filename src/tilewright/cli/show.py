@@ -27,13 +27,14 @@ def show(
     ] = False,
 ) -> None:
     """Show the tasks in a database: trials, failures by class, and the best found."""
-    from tilewright.cli.console import console
+    from tilewright.cli.console import console, tell_damage
     from tilewright.records.store import Records
 
     out = console()
     with Records(db if "://" in db else Path(db), create=False) as records:
         tasks = [each for each in records.tasks() if task in each.name]
         peaks = {each.target: records.peak(each.target) for each in tasks}
+    tell_damage(records)
     if peak is not None:
         peaks = dict.fromkeys(peaks, peak * 1e9)
     if not tasks:

@@ -8,7 +8,8 @@ from typing import Annotated
 
 import typer
 
-from tilewright.cli.console import console, counted
+from tilewright.cli.console import console, counted, tell_damage
+from tilewright.ops.conv2d import TOLERANCE
 
 
 def tune(
@@ -18,6 +19,9 @@ def tune(
     threads: Annotated[int, typer.Option(min=1, help="Threads that a measurement uses.")] = 1,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the search.")] = 0,
     batch: Annotated[int, typer.Option(min=1, help="Candidates measured between updates.")] = 32,
+    tolerance: Annotated[
+        float, typer.Option(help="Error a convolution may add, as a share of its largest result.")
+    ] = TOLERANCE,
     shape: Annotated[
         list[str] | None, typer.Option(help="Shape of an open input: input=1x3x224x224.")
     ] = None,
@@ -37,7 +41,7 @@ def tune(
             f"cannot tune with --trials {trials}: give a number that is not negative."
         )
     out = console()
-    network = load_onnx(model, parse_shapes(shape or []))
+    network = load_onnx(model, parse_shapes(shape or []), tolerance=tolerance)
     tasks = network.tasks(threads=threads)
     limit = peak(threads=threads)
     with Records(db if "://" in db else Path(db)) as records:
@@ -56,6 +60,7 @@ def tune(
         out.print(
             untried([t.name for t in known if t.trials == 0]), end="", markup=False, soft_wrap=True
         )
+    tell_damage(records)
     if stopped:
         out.print(
             f"stopped; everything measured is in {db}. Run the same command to go on: "

@@ -58,7 +58,8 @@ def _stage(t: Tensor, number: Mapping[str, int]) -> list[Any]:
     axis = {a.name: f"d{i}" for i, a in enumerate(kept)}
     axis |= {a.name: f"r{i}" for i, a in enumerate(reduced)}
     extents = [[a.extent for a in kept], [a.extent for a in reduced]]
-    return ["stage", t.dtype, list(t.shape), *extents, _scalar(t.stage.value, number, axis)]
+    at = [[_affine(index, axis) for index in t.stage.at]] if t.stage.at else []
+    return ["stage", t.dtype, list(t.shape), *extents, _scalar(t.stage.value, number, axis), *at]
 
 
 def _scalar(value: Scalar, number: Mapping[str, int], axis: Mapping[str, str]) -> list[Any]:

@@ -31,7 +31,8 @@ def restore(parts: list[Part]) -> Tensor:
         return made[part.buffer][part.index] if isinstance(part, Load) else part
 
     for name, shape, dtype, constant, stage, title, template in parts:
-        linked = stage and Stage(stage.axes, _each(stage.value, lambda v: rebuild(v, link)))
+        value = stage and _each(stage.value, lambda v: rebuild(v, link))
+        linked = stage and Stage(stage.axes, value, stage.at)
         made[name] = Tensor(name, shape, dtype, constant, linked, title, template)
     return list(made.values())[-1]
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from tilewright import dtypes
 from tilewright.errors import ArgumentError
 from tilewright.expr.affine import Affine
 from tilewright.expr.scalar import (
@@ -36,6 +37,7 @@ UNARY = {
     "sqrt": np.sqrt,
     "tanh": np.tanh,
     "floor": np.floor,
+    "rint": np.rint,
     "sigmoid": lambda x: np.exp(-np.logaddexp(0.0, -x)),  # precise relative to itself
     "erf": np.vectorize(math.erf, otypes=[np.float64]),
 }
@@ -69,8 +71,9 @@ def evaluate(
         if t.name not in inputs or tuple(inputs[t.name].shape) != t.shape:
             got = inputs[t.name].shape if t.name in inputs else "nothing"
             raise ArgumentError(f"{t.name} wants shape {t.shape}, given {got}.")
-        array = np.asarray(inputs[t.name], dtype=t.dtype)
-        values[t.name] = array.astype(np.float64) if precise and array.dtype.kind == "f" else array
+        array = np.asarray(inputs[t.name], dtype=dtypes.numpy(t.dtype))
+        wide = precise and dtypes.is_float(t.dtype)
+        values[t.name] = array.astype(np.float64) if wide else array
     for t in output.stages:
         values[t.name] = _stage(t, values, precise)
     return values
@@ -83,16 +86,40 @@ def _stage(t: Tensor, values: dict[str, np.ndarray], precise: bool) -> np.ndarra
         axis.name: np.arange(axis.extent).reshape([-1 if a is axis else 1 for a in axes])
         for axis in axes
     }
-    dtype = "float64" if precise and t.dtype.startswith("float") else t.dtype
+    dtype = np.dtype("float64") if precise and dtypes.is_float(t.dtype) else dtypes.numpy(t.dtype)
     value = t.stage.value
     if not isinstance(value, Reduce):
         result = _value(value, grid, values)
     elif value.kind == "sum":
-        result = _sum(value, axes, len(t.shape), grid, values)
+        result = _sum(value, axes, len(t.stage.axes), grid, values)
     else:
         full = np.broadcast_to(_value(value.value, grid, values), [a.extent for a in axes])
-        result = REDUCE[value.kind](full, axis=tuple(range(len(t.shape), len(axes))))
-    return np.array(np.broadcast_to(result, t.shape), dtype, order="C")
+        result = REDUCE[value.kind](full, axis=tuple(range(len(t.stage.axes), len(axes))))
+    whole = np.broadcast_to(result, [axis.extent for axis in t.stage.axes])
+    return placed(t, np.array(whole, dtype, order="C"))
+
+
+def at_points(t: Tensor, array: np.ndarray) -> np.ndarray:
+    """Return what an array of the tensor's shape holds for each point of its stage's axes."""
+    assert t.stage
+    if not t.stage.at:
+        return array
+    axes = t.stage.axes
+    grid = dict(zip([a.name for a in axes], np.indices([a.extent for a in axes]), strict=True))
+    return element(array, t.stage.at, grid)
+
+
+def placed(t: Tensor, points: np.ndarray) -> np.ndarray:
+    """Return the tensor whose stage gives these values at the points of its axes."""
+    assert t.stage
+    if not t.stage.at:
+        return points
+    grid = dict(zip([a.name for a in t.stage.axes], np.indices(points.shape), strict=True))
+    at = [np.broadcast_to(index.evaluate(grid), points.shape) for index in t.stage.at]
+    inside = np.all([(i >= 0) & (i < n) for i, n in zip(at, t.shape, strict=True)], axis=0)
+    out = np.empty(t.shape, points.dtype)
+    out[tuple(i[inside] for i in at)] = points[inside]
+    return out
 
 
 def quotient(a: Any, b: Any, dtype: str) -> Any:
@@ -141,7 +168,7 @@ def factors(value: Scalar) -> list[Scalar]:
 def _value(value: Scalar, grid: dict[str, np.ndarray], values: dict[str, np.ndarray]) -> Any:
     match value:
         case Const(value=number, dtype=dtype):
-            return np.asarray(number, "float64" if dtype.startswith("float") else dtype)
+            return np.asarray(number, "float64" if dtypes.is_float(dtype) else dtype)
         case Index(index=index):
             return np.asarray(index.evaluate(grid))
         case Within(index=index, low=low, high=high):
@@ -154,13 +181,13 @@ def _value(value: Scalar, grid: dict[str, np.ndarray], values: dict[str, np.ndar
         case Select(condition=condition, yes=yes, no=no):
             return np.where(*(_value(v, grid, values) for v in (condition, yes, no)))
         case Cast(value=inner, dtype=dtype):
-            wide = "float64" if dtype.startswith("float") else dtype
+            wide = "float64" if dtypes.is_float(dtype) else dtype
             return np.asarray(_value(inner, grid, values)).astype(wide)
         case Unary(op=op, value=inner):
             return UNARY[op](_value(inner, grid, values))
         case Binary(op="div", left=left, right=right):
             a, b = _value(left, grid, values), _value(right, grid, values)
-            return a / b if value.dtype.startswith("float") else quotient(a, b, value.dtype)
+            return a / b if dtypes.is_float(value.dtype) else quotient(a, b, value.dtype)
         case Binary(op=op, left=left, right=right):
             return BINARY[op](_value(left, grid, values), _value(right, grid, values))
         case _:

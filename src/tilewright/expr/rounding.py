@@ -19,10 +19,12 @@ from tilewright.expr.interpret import (
     BINARY,
     REDUCE,
     UNARY,
+    at_points,
     contract,
     element,
     evaluate,
     factors,
+    placed,
     quotient,
 )
 from tilewright.expr.scalar import (
@@ -78,7 +80,8 @@ def _stage(t: Tensor, exact: np.ndarray, known: Mapping[str, Rough]) -> Rough:
         axis.name: np.arange(axis.extent).reshape([-1 if a is axis else 1 for a in axes])
         for axis in axes
     }
-    rank, value = len(t.shape), t.stage.value
+    rank, value = len(t.stage.axes), t.stage.value
+    exact = at_points(t, exact)
     if not isinstance(value, Reduce):
         made = _scalar(value, grid, known)
     elif value.kind == "sum":
@@ -86,9 +89,11 @@ def _stage(t: Tensor, exact: np.ndarray, known: Mapping[str, Rough]) -> Rough:
         made = _sum(exact, parts, axes, rank, value.dtype)
     else:
         made = _reduced(value, _scalar(value.value, grid, known), axes, rank)
-    whole = np.array(np.broadcast_to(made.value, t.shape), exact.dtype, order="C")
-    error = made.error if np.ndim(made.error) == 0 else np.broadcast_to(made.error, t.shape)
-    return Rough(whole, error)
+    points = [axis.extent for axis in t.stage.axes]
+    whole = np.array(np.broadcast_to(made.value, points), exact.dtype, order="C")
+    if np.ndim(made.error) == 0:
+        return Rough(placed(t, whole), made.error)
+    return Rough(placed(t, whole), placed(t, np.broadcast_to(made.error, points)))
 
 
 def _sum(
@@ -96,16 +101,16 @@ def _sum(
 ) -> Rough:
     if not dtypes.is_float(dtype) and not any(map(_is_rough, parts)):
         return Rough(exact)
-    sizes = [np.abs(part.value).astype(np.float64) for part in parts]
-    most = [size + part.error for size, part in zip(sizes, parts, strict=True)]
+    sizes = [np.abs(part.value).astype(np.float64, copy=False) for part in parts]
     error: Any = 0.0
     for i, part in enumerate(parts):
         if _is_rough(part):
+            most = [size + p.error for size, p in zip(sizes, parts, strict=True)]
             error = error + contract([*most[:i], part.error, *most[i + 1 :]], axes, rank)
     terms = math.prod(axis.extent for axis in axes[rank:])
     every = contract(sizes, axes, rank)
     if dtypes.is_float(dtype):  # a part of the sum may be out of range, and the whole not
-        error = np.where(every > np.finfo(dtype).max, np.inf, error)
+        error = np.where(every > dtypes.finfo(dtype)[1], np.inf, error)
     steps = (4 + len(parts) + math.sqrt(terms) / 2) * every + terms / 4 * np.abs(exact)
     return _rounded(exact, error, dtype, steps)
 
@@ -161,7 +166,7 @@ def _stored(number: np.ndarray, dtype: str) -> Rough:
     if not dtypes.is_float(dtype):
         return Rough(number.astype(dtype))
     wide = number.astype(np.float64)
-    off = np.abs(wide - wide.astype(dtype))
+    off = np.abs(wide - wide.astype(dtypes.numpy(dtype)))
     return Rough(wide, off if off.any() else 0.0)
 
 
@@ -200,7 +205,7 @@ def _unary(op: str, source: Rough, dtype: str) -> Rough:
         none = [np.isnan(each) for each in (value, *ends)]
         error = np.max([np.abs(end - value) for end in ends], axis=0)
         error = np.where(np.all(none, axis=0), 0.0, _or_anything(error))
-    if op == "floor":
+    if op in ("floor", "rint"):
         return Rough(value, error)
     return _rounded(value, error, dtype, (1.0 if op == "sqrt" else FUNCTION_ULP) * np.abs(value))
 
@@ -245,8 +250,8 @@ def _rounded(value: Any, error: Any, dtype: str, steps: Any) -> Rough:
     """Round a value of that error to `dtype`, which adds `steps` times epsilon."""
     if not dtypes.is_float(dtype):
         return Rough(value, error)
-    info, size = np.finfo(dtype), np.abs(value)
-    eps, limit, tiny = float(info.eps), float(info.max), float(info.tiny)
+    size = np.abs(value)
+    eps, limit, tiny = dtypes.finfo(dtype)
     if dtype == "float64":  # the reference is rounded, too
         eps *= 2
     unsure = ~np.isfinite(error)

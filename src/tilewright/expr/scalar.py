@@ -16,7 +16,7 @@ from tilewright.expr.affine import Affine
 if TYPE_CHECKING:
     from tilewright.expr.tensor import Axis
 
-UNARY = ("neg", "abs", "exp", "log", "sqrt", "tanh", "sigmoid", "erf", "floor")
+UNARY = ("neg", "abs", "exp", "log", "sqrt", "tanh", "sigmoid", "erf", "floor", "rint")
 BINARY = ("add", "sub", "mul", "div", "min", "max")
 COMPARE = ("lt", "le", "eq", "ne")
 LOGIC = ("and", "or")
@@ -56,6 +56,7 @@ class Scalar:
         return binary("mul", other, self)
 
     def __truediv__(self, other: ScalarLike) -> Scalar:
+        """Divide; integers round to zero, by zero is 0, and the least by -1 stays itself."""
         return binary("div", self, other)
 
     def __rtruediv__(self, other: ScalarLike) -> Scalar:

@@ -8,7 +8,7 @@ import inspect
 import operator
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from tilewright.expr import ufuncs
 from tilewright.expr.affine import Affine, AffineLike
 from tilewright.expr.scalar import (
     Cast,
+    Const,
     Load,
     Scalar,
     ScalarLike,
@@ -32,7 +33,7 @@ from tilewright.expr.scalar import (
     unary,
     walk,
 )
-from tilewright.expr.verify import check_loads
+from tilewright.expr.verify import check_loads, check_places
 
 REDUCTIONS = ("sum", "max", "min", "prod")
 
@@ -171,6 +172,12 @@ class Tensor:
 
         return restore, (flatten(self),)
 
+    def __iter__(self) -> NoReturn:
+        raise ExpressionError(
+            f"cannot iterate over {self.name}: index it by axes, and reduce over one, as in "
+            "tw.sum(a[k], over=k) with k = tw.reduce_axis('k', n)."
+        )
+
     def __repr__(self) -> str:
         shape = " x ".join(map(str, self.shape)) or "scalar"
         return f"{self.name}: {self.dtype} {shape}" + (
@@ -221,10 +228,25 @@ class _TensorLoad(Load):
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """How a tensor is computed: a value for each point of its axes."""
+    """How a tensor is computed: a value for each point of its axes.
+
+    `at` is the element that each point computes; its own, if empty. What lies outside of the tensor
+    is skipped, and each element has one point.
+    """
 
     axes: tuple[Axis, ...]
     value: Scalar
+    at: tuple[Affine, ...] = ()
+
+    def outside(self, shape: Sequence[int]) -> tuple[Within, ...]:
+        """Return conditions, all of which the points within a tensor of this shape meet."""
+        ranges = {axis.name: (0, axis.extent - 1) for axis in self.axes}
+        found: list[Within] = []
+        for index, extent in zip(self.at, shape, strict=False):  # no index means no condition
+            low, high = index.bounds(ranges.__getitem__)
+            if low < 0 or high >= extent:
+                found.append(Within(index, 0, extent))
+        return tuple(found)
 
     @property
     def reduce_axes(self) -> tuple[Axis, ...]:
@@ -249,6 +271,8 @@ def reduce_axis(name: str, extent: int | np.integer[Any]) -> Axis:
 def compute(name: str, shape: Sequence[int] | int, value: Callable[..., ScalarLike]) -> Tensor:
     """Declare a tensor by the value of its elements; the function's arguments name its axes.
 
+    A value has at most 128 levels and 16384 parts: a longer one is made of several stages.
+
     >>> a = tensor("A", (4, 8))
     >>> compute("B", (4, 8), lambda y, x: a[y, x] * 2.0)
     B: float32 4 x 8 = (A[y, x] * 2.0)
@@ -256,26 +280,52 @@ def compute(name: str, shape: Sequence[int] | int, value: Callable[..., ScalarLi
     shape = _shape(_name("a tensor", name), shape)
     names = _axis_names(value, len(shape))
     axes = tuple(Axis(n, e) for n, e in zip(names, shape, strict=True))
-    body = scalar(value(*axes), "float32")
+    return stage(name, axes, value(*axes))
+
+
+def stage(
+    name: str,
+    axes: Sequence[Axis],
+    value: ScalarLike,
+    shape: Sequence[int] | None = None,
+    at: Sequence[IndexLike] = (),
+) -> Tensor:
+    """Declare a tensor by a value on given axes, which may be finer than its dimensions.
+
+    `at` then says which element of `shape` each point computes: each element must have one point.
+
+    >>> a, b, q, r = tensor("A", (3,)), tensor("B", (2,)), Axis("q", 3), Axis("r", 2)
+    >>> stage("outer", (q, r), a[q] * b[r], (5,), (q * 2 + r,))
+    outer: float32 5 = (A[q] * B[r])
+    """
+    body = scalar(value, "float32")
     inner = body.value if isinstance(body, Reduce) else body
     if reason := excess(inner):
         raise ExpressionError(
             f"cannot compute {name}: {reason}. Make stages of its parts, each by compute(...), or "
             "reduce over an axis, as in tw.sum(a[i, k], over=k)."
         )
-    taken = [a.name for a in (*axes, *(body.axes if isinstance(body, Reduce) else ()))]
+    reduced = body.axes if isinstance(body, Reduce) else ()
+    taken = [a.name for a in (*axes, *reduced)]
     if len(set(taken)) != len(taken):
         raise ExpressionError(f"axes of {name} share a name: {', '.join(taken)}; rename one.")
     _check(name, body, set(taken))
-    reduced = body.axes if isinstance(body, Reduce) else ()
     extents = {axis.name: axis.extent for axis in (*axes, *reduced)}
     sources: dict[str, Tensor] = {}
     for t in _tensors(body):
         if t.name == name or sources.setdefault(t.name, t) is not t:
             raise ExpressionError(f"two tensors are called {t.name!r}; rename one.")
     shapes = {t.name: t.shape for t in sources.values()}
+    own = tuple(axis.extent for axis in axes)
+    shape = own if shape is None else tuple(shape)
+    index = tuple(affine(i) for i in at)
+    made = Stage(tuple(axes), body, () if index == tuple(a.affine for a in axes) else index)
+    if made.at or shape != own:
+        check_places(name, made.at, {axis.name: axis.extent for axis in axes}, shape)
+    for condition in made.outside(shape):
+        inner = Select(condition, inner, Const(0, inner.dtype), inner.dtype)
     check_loads(name, inner, extents, shapes)
-    return Tensor(name, shape, body.dtype, False, Stage(axes, body))
+    return Tensor(name, shape, body.dtype, False, made)
 
 
 class Constants:
@@ -337,12 +387,12 @@ def sum(value: ScalarLike, over: Axis | Sequence[Axis]) -> Reduce:
 
 
 def max(value: ScalarLike, over: Axis | Sequence[Axis]) -> Reduce:
-    """Take the greatest `value` over one or more reduce axes."""
+    """Take the greatest `value` over one or more reduce axes; NaN if any is."""
     return reduce("max", value, over)
 
 
 def min(value: ScalarLike, over: Axis | Sequence[Axis]) -> Reduce:
-    """Take the least `value` over one or more reduce axes.
+    """Take the least `value` over one or more reduce axes; NaN if any is.
 
     >>> a, k = tensor("A", (4, 8)), reduce_axis("k", 8)
     >>> compute("B", (4,), lambda y: min(a[y, k], over=k))
@@ -362,15 +412,20 @@ def prod(value: ScalarLike, over: Axis | Sequence[Axis]) -> Reduce:
 
 
 def maximum(a: ScalarLike, b: ScalarLike) -> Scalar:
+    """Take the greater of two values; NaN if either is."""
     return binary("max", a, b)
 
 
 def minimum(a: ScalarLike, b: ScalarLike) -> Scalar:
+    """Take the lesser of two values; NaN if either is."""
     return binary("min", a, b)
 
 
 def select(condition: Scalar, yes: ScalarLike, no: ScalarLike) -> Select:
-    """Choose by `condition`; the side that is not chosen is not loaded."""
+    """Choose by `condition`; the side that is not chosen is not loaded.
+
+    Conditions on indices may so guard loads that would leave their tensor; those on data may not.
+    """
     if not isinstance(condition, Scalar):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ExpressionError(
             f"select({condition!r}, ...) needs a condition, and was given {condition!r} "
@@ -473,6 +528,16 @@ def floor(value: ScalarLike) -> Unary:
     B: float32 4 = (A[i] - floor(A[i]))
     """
     return unary("floor", value)
+
+
+def rint(value: ScalarLike) -> Unary:
+    """Round a float to the nearest whole number, halves to the even one; it stays a float.
+
+    >>> a = tensor("A", (4,))
+    >>> compute("B", (4,), lambda i: cast("int32", rint(a[i])))
+    B: int32 4 = int32(rint(A[i]))
+    """
+    return unary("rint", value)
 
 
 def plain(value: Scalar) -> Scalar:

@@ -37,7 +37,7 @@ _INSTEAD = {
     "logical_not": "~x",
     "logical_and": "x & y",
     "logical_or": "x | y",
-} | {f: f"tw.{f}(x)" for f in ("exp", "log", "sqrt", "tanh", "floor")} \
+} | {f: f"tw.{f}(x)" for f in ("exp", "log", "sqrt", "tanh", "floor", "rint")} \
   | {f: f"tw.{f}(x, y)" for f in ("maximum", "minimum")}  # fmt: skip
 
 

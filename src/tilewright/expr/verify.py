@@ -40,6 +40,34 @@ def check_loads(
     _visit(name, value, extents, shapes, ())
 
 
+def check_places(
+    name: str, at: tuple[Affine, ...], extents: Mapping[str, int], shape: tuple[int, ...]
+) -> None:
+    """Raise ExpressionError unless each element of a tensor is computed at one point of the axes.
+
+    Each dimension has axes of its own, with coefficients above zero.
+    """
+    used = [variable for index in at for variable in index.variables]
+    once = sorted(used) == sorted(v for v, n in extents.items() if n > 1 or v in used)
+    rising = all(step > 0 for index in at for _, step in index.terms)
+    if len(at) != len(shape) or not once or not rising:
+        raise ExpressionError(
+            f"{name} of shape {shape} is computed at ({', '.join(map(str, at))}): give an index "
+            f"for each dimension, in which each of the axes {', '.join(extents)} occurs once, "
+            "times a positive number."
+        )
+    for d, (index, extent) in enumerate(zip(at, shape, strict=True)):
+        grid = np.ix_(*(np.arange(extents[v]) for v in index.variables))
+        places = np.asarray(index.evaluate(dict(zip(index.variables, grid, strict=True)))).ravel()
+        count = np.bincount(places[(places >= 0) & (places < extent)], minlength=extent)
+        if np.any(count != 1):
+            wrong = int(np.argmax(count != 1))
+            raise ExpressionError(
+                f"{name} is computed at {index} in dimension {d}, which is {wrong} for "
+                f"{count[wrong]} points: each element needs one."
+            )
+
+
 def _visit(
     name: str,
     value: Scalar,
@@ -82,9 +110,9 @@ def _check(
     variables = set(index.variables) | {v for c in cases for v in _variables(c)}
     ranges = {v: (0, extents[v] - 1) for v in variables}
     if math.prod(extents[v] for v in variables) <= MAX_POINTS:
-        reached = _seen(index, cases, ranges)
+        reached = seen(index, cases, ranges)
     else:
-        reached = _derived(index, cases, ranges)
+        reached = derived(index, cases, ranges)
     if reached and (reached[0] < 0 or reached[1] >= extent):
         source = load.buffer if isinstance(load, Load) else load.name
         data = not all(_of_indices(part) for condition in cases for part in walk(condition))
@@ -106,32 +134,32 @@ def _variables(condition: Scalar) -> Iterator[str]:
             yield from part.index.variables
 
 
-def _seen(index: Affine, cases: tuple[Scalar, ...], ranges: Mapping[str, Bounds]) -> Bounds | None:
+def seen(index: Affine, cases: tuple[Scalar, ...], ranges: Mapping[str, Bounds]) -> Bounds | None:
     """Return the bounds of an index over the points where all cases may hold; None for no point."""
     slices = tuple(slice(low, high + 1) for low, high in ranges.values())
     grid = dict(zip(ranges, np.ogrid[slices], strict=True))
     chosen: Any = True
     for condition in cases:
-        chosen = chosen & np.asarray(_may_hold(condition, grid))
+        chosen = chosen & np.asarray(may_hold(condition, grid))
     at, chosen = np.broadcast_arrays(index.evaluate(grid), chosen)
     reached = at[chosen]
     return (int(reached.min()), int(reached.max())) if reached.size else None
 
 
-def _may_hold(condition: Scalar, grid: Mapping[str, Any]) -> Any:
+def may_hold(condition: Scalar, grid: Mapping[str, Any]) -> Any:
     match condition:
         case Within(index=index, low=low, high=high):
             at = index.evaluate(grid)
             return (low <= at) & (at < high)
         case Binary(op="and", left=left, right=right):
-            return _may_hold(left, grid) & _may_hold(right, grid)
+            return may_hold(left, grid) & may_hold(right, grid)
         case Binary(op="or", left=left, right=right):
-            return _may_hold(left, grid) | _may_hold(right, grid)
+            return may_hold(left, grid) | may_hold(right, grid)
         case _:
             return True
 
 
-def _derived(
+def derived(
     index: Affine, cases: tuple[Scalar, ...], ranges: Mapping[str, Bounds]
 ) -> Bounds | None:
     """Return bounds of an index where all cases may hold, perhaps wide ones; None for no point."""

@@ -18,7 +18,7 @@ from tilewright.tuning.task import Operator
 _ROLES = {"conv2d": ("X", "W", "B", "R"), "dense": ("X", "W", "B"), "add": ("X", "R")}
 
 
-def operator_of(node: Node, graph: Graph) -> Operator | None:
+def operator_of(node: Node, graph: Graph, tolerance: float) -> Operator | None:
     """Return the operator that computes a node; None for a reshape, which computes nothing."""
     values = graph.values
     shapes = [values[name].shape for name in node.inputs]
@@ -27,7 +27,7 @@ def operator_of(node: Node, graph: Graph) -> Operator | None:
         case "reshape":
             return None
         case "conv2d":
-            return _conv2d(shapes, a)
+            return _conv2d(shapes, a, tolerance)
         case "dense":
             (m, k), (_, n) = shapes[:2]
             return Dense(m, k, n, bool(a["bias"]), relu=bool(a["relu"]))
@@ -51,11 +51,11 @@ def operator_of(node: Node, graph: Graph) -> Operator | None:
             raise ModelError(f"cannot compile {node.name!r}: there is no kernel for {node.op!r}.")
 
 
-def _conv2d(shapes: list[Shape], a: dict[str, Any]) -> Conv2d:
+def _conv2d(shapes: list[Shape], a: dict[str, Any], tolerance: float) -> Conv2d:
     (n, h, w, ci), (kh, kw, _, co) = shapes[:2]
     return Conv2d(
         n, h, w, ci, co, (kh, kw), a["strides"], a["pads"], a["dilations"], a["groups"],
-        bool(a["bias"]), bool(a["residual"]), bool(a["relu"]),
+        bool(a["bias"]), bool(a["residual"]), bool(a["relu"]), tolerance=tolerance,
     )  # fmt: skip
 
 

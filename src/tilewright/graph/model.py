@@ -8,9 +8,11 @@ from functools import cached_property
 from os import PathLike
 from typing import TYPE_CHECKING
 
+from tilewright.errors import ModelError
 from tilewright.graph.ir import Graph
 from tilewright.graph.kernels import operator_of
 from tilewright.graph.passes import optimize
+from tilewright.ops.conv2d import TOLERANCE
 from tilewright.target import Target, host
 from tilewright.tuning.task import Operator, Task
 
@@ -20,9 +22,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Model:
-    """A network. `source` is the graph as the file states it; `graph` is what is compiled."""
+    """A network. `source` is the graph as the file states it; `graph` is what is compiled.
+
+    `tolerance` is that of its convolutions, which decides what algorithms they may use.
+    """
 
     source: Graph
+    tolerance: float = TOLERANCE
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.tolerance < 1:
+            raise ModelError(
+                f"tolerance {self.tolerance}: give the error that a convolution may add to that of "
+                f"rounding, as a share of its largest result, such as {TOLERANCE:g}; 0 for none."
+            )
 
     def __repr__(self) -> str:
         values, source = self.source.values, self.source
@@ -37,7 +50,7 @@ class Model:
     @cached_property
     def operators(self) -> tuple[Operator | None, ...]:
         """The operator of each node of `graph`; None where a node computes nothing."""
-        return tuple(operator_of(node, self.graph) for node in self.graph.nodes)
+        return tuple(operator_of(node, self.graph, self.tolerance) for node in self.graph.nodes)
 
     def tasks(self, target: Target | None = None, threads: int = 1) -> tuple[Task, ...]:
         """Return one task for each different piece of work, weighted by how often it is done."""
@@ -54,13 +67,17 @@ class Model:
 def load_onnx(
     path: str | PathLike[str] | onnx.ModelProto,
     shapes: Mapping[str, Sequence[int]] | None = None,
+    *,
+    tolerance: float = TOLERANCE,
 ) -> Model:
     """Load a network from an ONNX file, or from an `onnx.ModelProto`.
 
     `shapes` fixes inputs whose shape the file leaves open, as in `{"input": (1, 3, 224, 224)}`.
+    `tolerance` is the error, as a share of a layer's largest result, that a convolution may add to
+    that of rounding: it admits Winograd's method, whose error is stated; 0 forbids it.
     Raise ModelError for a missing or broken file, for open shapes, and for operators that are not
     supported (all of them at once, with the names of their nodes).
     """
     from tilewright.graph.onnx import load
 
-    return Model(load(path, shapes))
+    return Model(load(path, shapes), tolerance)

@@ -18,7 +18,7 @@ from tilewright.graph.ir import Graph, Value
 from tilewright.graph.plan import Plan
 from tilewright.loops.nodes import Buffer, product
 from tilewright.runtime.artifact import Artifact
-from tilewright.runtime.kernel import from_dlpack
+from tilewright.runtime.kernel import as_array
 from tilewright.runtime.load import Loaded, Loader, pointers
 from tilewright.runtime.memory import ALIGNMENT, empty
 from tilewright.runtime.threads import checked
@@ -180,15 +180,14 @@ class Module:
                 problems.append(f"{value} is missing")
                 continue
             raw = given[name]
-            if not isinstance(raw, np.ndarray):
-                if not hasattr(raw, "__dlpack__"):
-                    problems.append(f"{value} is given as {type(raw).__name__}")
-                    continue
-                try:
-                    raw = from_dlpack(str(value), raw)
-                except ArgumentError as error:
-                    problems.append(str(error).rstrip("."))
-                    continue
+            if not hasattr(raw, "__dlpack__"):
+                problems.append(f"{value} is given as {type(raw).__name__}")
+                continue
+            try:
+                raw = as_array(str(value), raw)
+            except ArgumentError as error:
+                problems.append(str(error).rstrip("."))
+                continue
             if raw.shape != value.shape or raw.dtype != value.dtype:
                 problems.append(f"{value} is given as {raw.dtype} {'x'.join(map(str, raw.shape))}")
             checked[name] = np.ascontiguousarray(raw)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from tilewright import dtypes
 from tilewright.expr.interpret import evaluate, quotient
 from tilewright.expr.scalar import (
     Binary,
@@ -33,6 +34,7 @@ _UNARY = {
     "sqrt": lambda x: math.nan if x < 0 else math.sqrt(x),
     "tanh": math.tanh,
     "floor": lambda x: math.floor(x) if math.isfinite(x) else x,
+    "rint": lambda x: round(x) if math.isfinite(x) else x,
     "erf": math.erf,
     "sigmoid": lambda x: 0.5 + 0.5 * math.tanh(0.5 * x),
 }
@@ -54,7 +56,7 @@ _BINARY = {
 def neutral(reduce: str, dtype: str) -> float:
     """Return the value from which a reduction in `dtype` starts."""
     value = NEUTRAL[reduce]
-    if math.isinf(value) and not dtype.startswith("float"):
+    if math.isinf(value) and not dtypes.is_float(dtype):
         info = np.iinfo(dtype)
         return int(info.min if value < 0 else info.max)
     return value
@@ -70,9 +72,12 @@ def interpret(nest: Nest, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndar
     for buffer in nest.buffers:
         if buffer.name in inputs:
             given = np.asarray(inputs[buffer.name])
-            memory[buffer.name] = given.astype(np.float64) if given.dtype.kind == "f" else given
+            is_float = dtypes.is_float(given.dtype.name)
+            memory[buffer.name] = given.astype(np.float64) if is_float else given
         elif buffer.source:
-            memory[buffer.name] = packed(buffer, np.asarray(inputs[buffer.source]))
+            made = packed(buffer, np.asarray(inputs[buffer.source]))
+            short = buffer.dtype in dtypes.SHORT_FLOATS
+            memory[buffer.name] = made.astype(np.float64) if short else made
         else:
             memory[buffer.name] = _unwritten(buffer)
     for node in nest.body:
@@ -81,7 +86,7 @@ def interpret(nest: Nest, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndar
 
 
 def _unwritten(buffer: Buffer) -> np.ndarray:
-    if buffer.dtype.startswith("float"):
+    if dtypes.is_float(buffer.dtype):
         return np.full(buffer.shape, np.nan)
     least = 0 if buffer.dtype == "bool" else np.iinfo(buffer.dtype).min
     return np.full(buffer.shape, least, buffer.dtype)
@@ -91,7 +96,7 @@ def packed(buffer: Buffer, source: np.ndarray) -> np.ndarray:
     """Return the contents of a constant: what is made of its source, in the order of the loops."""
     if buffer.made is not None:
         made = evaluate(buffer.made, {buffer.source or "": source})[buffer.made.name]
-        source = made.astype(buffer.dtype)
+        source = made.astype(dtypes.numpy(buffer.dtype))
     if not buffer.layout:
         return source
     grid = np.ogrid[tuple(slice(0, int(n)) for n in buffer.shape)]
@@ -133,7 +138,8 @@ def _run(
         inner = {**env, node.name: i}
         for bind in node.binds:
             inner[bind.name] = bind.index.evaluate(inner) // bind.divisor % bind.modulus
-        bound = {name: inner[name] for name in (node.name, *(b.name for b in node.binds))}
+        # What a fused loop binds depends on its variable, and perhaps on loops that do not reduce.
+        bound = {node.name: i, **{bind.name: 0 for bind in node.binds}}
         rounds = {**reducing, **bound} if node.reduce else reducing
         for child in node.body:
             _run(child, inner, rounds, memory, nest)
@@ -182,7 +188,7 @@ def _value(value: Scalar, env: dict[str, Any], memory: dict[str, np.ndarray]) ->
         case Select(condition=condition, yes=yes, no=no):
             return _value(yes if _value(condition, env, memory) else no, env, memory)
         case Cast(value=inner, dtype=dtype):
-            wide = "float64" if dtype.startswith("float") else dtype
+            wide = "float64" if dtypes.is_float(dtype) else dtype
             return np.asarray(_value(inner, env, memory)).astype(wide).item()
         case Unary(op=op, value=inner):
             return _wrapped(_UNARY[op](_value(inner, env, memory)), value.dtype)
@@ -192,7 +198,7 @@ def _value(value: Scalar, env: dict[str, Any], memory: dict[str, np.ndarray]) ->
             return _value(left, env, memory) or _value(right, env, memory)
         case Binary(op="div", left=left, right=right):
             a, b = _value(left, env, memory), _value(right, env, memory)
-            if not value.dtype.startswith("float"):
+            if not dtypes.is_float(value.dtype):
                 return quotient(a, b, value.dtype).item()
             with np.errstate(divide="ignore", invalid="ignore"):
                 return (np.float64(a) / np.float64(b)).item()
@@ -205,7 +211,7 @@ def _value(value: Scalar, env: dict[str, Any], memory: dict[str, np.ndarray]) ->
 
 def _wrapped(value: Any, dtype: str) -> Any:
     """Return an integer as its type holds it; other values as they are."""
-    if dtype.startswith("float") or dtype == "bool":
+    if dtypes.is_float(dtype) or dtype == "bool":
         return value
     info = np.iinfo(dtype)
     return (int(value) - info.min) % (1 << info.bits) + info.min

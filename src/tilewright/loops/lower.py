@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from tilewright.expr.affine import Affine
 from tilewright.expr.scalar import Scalar, substitute
 from tilewright.expr.tensor import Axis, Reduce, Tensor, plain
@@ -47,13 +49,17 @@ def _stage(t: Tensor, owner: dict[str, str]) -> Node:
     value: Scalar = t.stage.value
     kind = value.kind if isinstance(value, Reduce) else None
     body = substitute(plain(value.value if isinstance(value, Reduce) else value), renamed)
+    at = t.stage.at or tuple(axis.affine for axis in t.stage.axes)
     node: Node = Block(
         t.name,
         t.name,
-        tuple(renamed[a.name] for a in t.stage.axes),
+        tuple(index.substitute(renamed) for index in at),
         body,
         kind,
         init=kind is not None,
+        guards=tuple(
+            replace(g, index=g.index.substitute(renamed)) for g in t.stage.outside(t.shape)
+        ),
     )
     for axis in reversed(axes):
         node = Loop(name(axis), axis.extent, "serial", axis.reduce, (node,))

@@ -52,7 +52,11 @@ class Bind:
 
 @dataclass(frozen=True, slots=True)
 class Loop:
-    """`for name in range(extent)`; `reduce` loops carry a reduction from round to round."""
+    """`for name in range(extent)`; `reduce` loops carry a reduction from round to round.
+
+    `intrinsic` names the instruction that runs all rounds of a loop, for the lanes of the vector
+    loop round it, at once (`schedule/intrinsics.py`).
+    """
 
     name: str
     extent: Extent
@@ -60,6 +64,7 @@ class Loop:
     reduce: bool
     body: tuple[Node, ...]
     binds: tuple[Bind, ...] = ()
+    intrinsic: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,9 +96,11 @@ class Nest:
     buffers: tuple[Buffer, ...]
     body: tuple[Node, ...]
     by_name: dict[str, Buffer] = field(init=False, repr=False, compare=False)
+    loops: dict[str, Loop] = field(init=False, repr=False, compare=False)  # outer before inner
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "by_name", {b.name: b for b in self.buffers})
+        object.__setattr__(self, "loops", {loop.name: loop for loop in loops(self.body)})
 
     def __str__(self) -> str:
         from tilewright.loops.show import show
@@ -133,6 +140,17 @@ def variables(loop: Loop) -> tuple[str, ...]:
     return (loop.name, *(bind.name for bind in loop.binds))
 
 
+def without(loop: Loop, gone: set[str]) -> Loop:
+    """Return a loop that does not bind what is made of variables that are gone."""
+    kept: list[Bind] = []
+    for bind in loop.binds:
+        if set(bind.index.variables) & gone:
+            gone = gone | {bind.name}
+        else:
+            kept.append(bind)
+    return replace(loop, binds=tuple(kept))
+
+
 def rewrite(
     nodes: tuple[Node, ...], change: Callable[[Node], Node | tuple[Node, ...]]
 ) -> tuple[Node, ...]:
@@ -147,7 +165,8 @@ def rewrite(
         if isinstance(node, Loop):
             body = rewrite(node.body, change)
             if body is not node.body:
-                inner = Loop(node.name, node.extent, node.kind, node.reduce, body, node.binds)
+                kept = (node.name, node.extent, node.kind, node.reduce)
+                inner = Loop(*kept, body, node.binds, node.intrinsic)
         changed = change(inner)
         same = same and changed is node
         if isinstance(changed, tuple):
@@ -155,6 +174,20 @@ def rewrite(
         else:
             out.append(changed)
     return nodes if same else tuple(out)
+
+
+def swap(nodes: tuple[Node, ...], name: str, change: Callable[[Loop], Node]) -> tuple[Node, ...]:
+    """Replace the one loop called `name`; all that is not round it stays the same object."""
+    for at, node in enumerate(nodes):
+        if not isinstance(node, Loop):
+            continue
+        if node.name == name:
+            return (*nodes[:at], change(node), *nodes[at + 1 :])
+        body = swap(node.body, name, change)
+        if body is not node.body:
+            new = Loop(node.name, node.extent, node.kind, node.reduce, body, node.binds)
+            return (*nodes[:at], new, *nodes[at + 1 :])
+    return nodes
 
 
 def nest_in(chain: tuple[Loop, ...], body: tuple[Node, ...]) -> tuple[Node, ...]:

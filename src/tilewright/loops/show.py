@@ -28,7 +28,7 @@ def _buffer(buffer: Buffer) -> str:
 def _node(node: Node, depth: int, lines: list[str]) -> None:
     pad = "  " * depth
     if isinstance(node, Loop):
-        kind = "" if node.kind == "serial" else f"{node.kind} "
+        kind = "" if node.kind == "serial" else f"{node.intrinsic or node.kind} "
         lines.append(f"{pad}{kind}for {node.name} in {text(node.extent)}:")
         for bind in node.binds:
             lines.append(f"{pad}  {bind.name} = ({bind.index}) // {bind.divisor} % {bind.modulus}")

@@ -7,6 +7,7 @@ from dataclasses import replace
 from tilewright.expr.affine import Affine
 from tilewright.expr.scalar import (
     Binary,
+    Cast,
     Const,
     Index,
     Load,
@@ -17,7 +18,17 @@ from tilewright.expr.scalar import (
     rebuild,
 )
 from tilewright.loops.interpret import neutral
-from tilewright.loops.nodes import Block, Buffer, Loop, Nest, Node, nest_in, rewrite, variables
+from tilewright.loops.nodes import (
+    Block,
+    Buffer,
+    Loop,
+    Nest,
+    Node,
+    nest_in,
+    rewrite,
+    variables,
+    without,
+)
 from tilewright.loops.substitute import in_nodes
 
 
@@ -39,24 +50,28 @@ def guard_reductions(nest: Nest) -> Nest:
     def change(node: Node) -> Node:
         if not isinstance(node, Block) or node.reduce != "sum":
             return node
-        value, when = _strip(node.value)
+        value, when = strip(node.value)
         return replace(node, value=value, when=(*node.when, *when))
 
     return replace(nest, body=rewrite(nest.body, change))
 
 
-def _strip(value: Scalar) -> tuple[Scalar, tuple[Within, ...]]:
+def strip(value: Scalar) -> tuple[Scalar, tuple[Within, ...]]:
+    """Return a term without the conditions outside of which it is zero, and those."""
     match value:
         case Select(condition=condition, yes=yes, no=Const(value=0)):
             parts = conjuncts(condition)
             if all(isinstance(part, Within) for part in parts):
-                inner, when = _strip(yes)
+                inner, when = strip(yes)
                 return inner, (*(p for p in parts if isinstance(p, Within)), *when)
             return value, ()
         case Binary(op="mul", left=left, right=right):
-            left, first = _strip(left)
-            right, second = _strip(right)
+            left, first = strip(left)
+            right, second = strip(right)
             return replace(value, left=left, right=right), (*first, *second)
+        case Cast(value=inner):
+            inner, when = strip(inner)
+            return replace(value, value=inner), when
         case _:
             return value, ()
 
@@ -94,16 +109,20 @@ def _starts(node: Node, nest: Nest) -> tuple[Node, ...]:
     inner = tuple(s for child in node.body for s in _starts(child, nest))
     if not inner or node.reduce:
         return inner
-    return nest_in((node,), inner)
+    return nest_in((without(node, _reducing(nest)),), inner)
 
 
 def _init(block: Block, nest: Nest) -> Block:
     assert block.reduce
     dtype = nest.by_name[block.buffer].dtype
-    reducing = {name for loop in _reduce_loops(nest.body) for name in variables(loop)}
+    reducing = _reducing(nest)
     guards = tuple(g for g in block.guards if not set(g.index.variables) & reducing)
     value = Const(neutral(block.reduce, dtype), dtype)
     return Block(block.stage, block.buffer, block.index, value, guards=guards)
+
+
+def _reducing(nest: Nest) -> set[str]:
+    return {name for loop in _reduce_loops(nest.body) for name in variables(loop)}
 
 
 def _reduce_loops(nodes: tuple[Node, ...]) -> list[Loop]:

@@ -11,6 +11,8 @@ from typing import Any, Literal
 
 import numpy as np
 
+from tilewright import dtypes
+
 # What fills the bytes between a buffer and its pages' ends.
 _CANARY = 0xA5
 _PROT_NONE = 0
@@ -46,7 +48,7 @@ class GuardedArena:
         """
         if align & (align - 1) or not 0 < align <= mmap.PAGESIZE:
             raise ValueError(f"align must be a power of two up to {mmap.PAGESIZE}, not {align}.")
-        kind = np.dtype(dtype)
+        kind = dtypes.numpy(dtype)
         nbytes = int(np.prod(shape, dtype=np.int64)) * kind.itemsize
         pages = _Pages.map(nbytes)
         space = pages.last - pages.first
@@ -71,7 +73,7 @@ def poison(array: np.ndarray[Any, Any]) -> None:
     """
     if array.dtype.kind == "b":
         array.view(np.uint8).fill(255)
-    elif array.dtype.kind in "fc":
+    elif array.dtype.kind in "fc" or dtypes.is_float(array.dtype.name):
         array.fill(np.nan)
     elif array.dtype.kind == "i":
         array.fill(np.iinfo(array.dtype).min)

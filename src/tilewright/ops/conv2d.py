@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 import tilewright.expr.tensor as te
 from tilewright.errors import ExpressionError
+from tilewright.expr.affine import Affine
 from tilewright.expr.scalar import Scalar
+from tilewright.ops import mixed
 from tilewright.ops.winograd import winograd
 from tilewright.schedule.schedule import Schedule
 from tilewright.schedule.winograd import ERRORS
@@ -16,6 +18,8 @@ from tilewright.target import Target
 
 if TYPE_CHECKING:
     from tilewright.space.knobs import Knobs
+
+TOLERANCE = 5e-5  # admits F(2 x 2) and F(4 x 4)
 
 
 @dataclass(frozen=True)
@@ -45,7 +49,7 @@ class Conv2d:
     residual: bool = False
     relu: bool = False
     dtype: str = "float32"
-    tolerance: float = 5e-5
+    tolerance: float = TOLERANCE
 
     def __post_init__(self) -> None:
         for what, count in ("channels_in", self.channels_in), ("channels_out", self.channels_out):
@@ -83,38 +87,47 @@ class Conv2d:
         return text + "".join(f" +{label}" for label, on in extras if on)
 
     def expression(self) -> te.Tensor:
-        """Return the stages: pad (if any), conv, and out (bias, residual and ReLU, if any)."""
+        """Return the stages: pad (if any), conv, and out (bias, residual and ReLU, if any).
+
+        Data of uint8 and int8 is multiplied with weights of int8 and added up in int32, which the
+        result is then of; short floats are added up in float32, and out rounds to their type.
+        """
+        return epilogue(
+            self.sums(), self.channels_out, bias=self.bias, residual=self.residual, relu=self.relu,
+            groups=self.groups, dtype=mixed.result(self.dtype),
+        )  # fmt: skip
+
+    def sums(self) -> te.Tensor:
+        """Return the stages up to conv, without what is done to its sums."""
         g, ci, co = self.groups, self.channels_in // self.groups, self.channels_out // self.groups
         channels = (g,) if g > 1 else ()
         x = te.tensor("X", (self.batch, self.height, self.width, *channels, ci), self.dtype)
-        w = te.tensor("W", (*self.kernel, ci, self.channels_out), self.dtype, constant=True)
+        weight = mixed.weights(self.dtype)
+        w = te.tensor("W", (*self.kernel, ci, self.channels_out), weight, constant=True)
         source = self._padded(x, channels, ci) if any(self.pads) else x
         ky, kx = te.reduce_axis("ky", self.kernel[0]), te.reduce_axis("kx", self.kernel[1])
         c = te.reduce_axis("ci", ci)
         (sy, sx), (dy, dx) = self.stride, self.dilation
         if g > 1:
-            conv = te.compute(
+            return te.compute(
                 "conv",
                 (self.batch, self.out_height, self.out_width, g, co),
                 lambda n, y, x, g, co: te.sum(
-                    source[n, y * sy + ky * dy, x * sx + kx * dx, g, c]
-                    * w[ky, kx, c, g * (self.channels_out // self.groups) + co],
+                    mixed.product(
+                        source[n, y * sy + ky * dy, x * sx + kx * dx, g, c],
+                        w[ky, kx, c, g * (self.channels_out // self.groups) + co],
+                    ),
                     over=(ky, kx, c),
                 ),
             )
-        else:
-            conv = te.compute(
-                "conv",
-                (self.batch, self.out_height, self.out_width, co),
-                lambda n, y, x, co: te.sum(
-                    source[n, y * sy + ky * dy, x * sx + kx * dx, c] * w[ky, kx, c, co],
-                    over=(ky, kx, c),
-                ),
-            )
-        return epilogue(
-            conv, self.channels_out, bias=self.bias, residual=self.residual, relu=self.relu,
-            groups=self.groups,
-        )  # fmt: skip
+        return te.compute(
+            "conv",
+            (self.batch, self.out_height, self.out_width, co),
+            lambda n, y, x, co: te.sum(
+                mixed.product(source[n, y * sy + ky * dy, x * sx + kx * dx, c], w[ky, kx, c, co]),
+                over=(ky, kx, c),
+            ),
+        )
 
     def _padded(self, x: te.Tensor, channels: tuple[int, ...], ci: int) -> te.Tensor:
         top, left, bottom, right = self.pads
@@ -159,22 +172,35 @@ def epilogue(
     residual: bool,
     relu: bool,
     groups: int = 1,
+    dtype: str = "",
+    bias_name: str = "B",
 ) -> te.Tensor:
-    """Add bias and residual and apply ReLU, as one elementwise stage; nothing if none is asked."""
-    if not (bias or residual or relu):
+    """Add bias and residual, apply ReLU and round to `dtype`, as one elementwise stage, if any.
+
+    The bias is of the type of the sums, the residual of that of the result.
+    """
+    dtype = dtype or stage.dtype
+    if not (bias or residual or relu or dtype != stage.dtype):
         return stage
-    b = te.tensor("B", (channels,), stage.dtype, constant=True)
-    r = te.tensor("R", stage.shape, stage.dtype)
+    b = te.tensor(bias_name, (channels,), stage.dtype, constant=True)
+    r = te.tensor("R", stage.shape, dtype)
     assert stage.stage
-    names = tuple(a.name for a in stage.stage.axes)
+    placed = stage.stage.at  # its axes are not its dimensions
+    names = tuple(f"i{d}" if placed else a.name for d, a in enumerate(stage.stage.axes))
+    names = names[: len(stage.shape)]
 
     def value(*at: te.Axis) -> Scalar:
         total: Scalar = stage[at]
         if bias:
-            channel = at[-1].affine if groups == 1 else at[-2] * (channels // groups) + at[-1]
-            total = total + b[channel]
+            total = total + b[channel_of(at, channels, groups)]
         if residual:
-            total = total + r[at]
-        return te.maximum(total, 0.0) if relu else total
+            total = total + (r[at] if dtype == stage.dtype else te.cast(stage.dtype, r[at]))
+        total = te.maximum(total, 0.0) if relu else total
+        return total if dtype == stage.dtype else te.cast(dtype, total)
 
-    return te.Tensor("out", stage.shape, stage.dtype, False, stage_of(names, stage.shape, value))
+    return te.Tensor("out", stage.shape, dtype, False, stage_of(names, stage.shape, value))
+
+
+def channel_of(at: tuple[te.Axis, ...], channels: int, groups: int) -> Affine:
+    """Return the number of the channel at a point of a result, over all groups."""
+    return at[-1].affine if groups == 1 else at[-2] * (channels // groups) + at[-1]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import tilewright.expr.tensor as te
+from tilewright.ops import mixed
 from tilewright.ops.conv2d import epilogue
 
 
@@ -27,14 +28,20 @@ class Dense:
         return text + "".join(f" +{label}" for label, on in extras if on)
 
     def expression(self) -> te.Tensor:
+        """Return the stages; types are those of `Conv2d.expression`."""
+        return epilogue(
+            self.sums(), self.features_out, bias=self.bias, residual=self.residual, relu=self.relu,
+            dtype=mixed.result(self.dtype),
+        )  # fmt: skip
+
+    def sums(self) -> te.Tensor:
+        """Return the product, without what is done to its sums."""
         x = te.tensor("X", (self.rows, self.features_in), self.dtype)
-        w = te.tensor("W", (self.features_in, self.features_out), self.dtype, constant=True)
+        weight = mixed.weights(self.dtype)
+        w = te.tensor("W", (self.features_in, self.features_out), weight, constant=True)
         k = te.reduce_axis("k", self.features_in)
-        product = te.compute(
+        return te.compute(
             "product",
             (self.rows, self.features_out),
-            lambda y, x_: te.sum(x[y, k] * w[k, x_], over=k),
-        )
-        return epilogue(
-            product, self.features_out, bias=self.bias, residual=self.residual, relu=self.relu
+            lambda y, x_: te.sum(mixed.product(x[y, k], w[k, x_]), over=k),
         )

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from tilewright.loops.nodes import MAX_LOCAL
 from tilewright.schedule.schedule import Schedule
+from tilewright.space.tiles import PREFETCH
 from tilewright.target import Target
 
 if TYPE_CHECKING:
@@ -36,7 +40,12 @@ def winograd(s: Schedule, knob: Knobs, target: Target, tile: int) -> Schedule:
     vectors = -(-channels[1] // lanes)
     pixels = rows[2] * columns[1]
     knob.require(pixels * vectors + vectors + 1 <= target.registers)
-    knob.require(pixels * vectors * depth[1] <= MAX_BODY)
+    over = [
+        math.prod(parts) > extent
+        for parts, extent in ((rows, s.extent("ty")), (columns, across), (channels, co))
+    ]
+    variants = math.prod(1 + np.asarray(each) for each in over)
+    knob.require(pixels * vectors * depth[1] * variants <= MAX_BODY)
     if share == "rows":
         block = rows[1] * rows[2]
         pad = (block * tile + 2) * (across * tile + 2) * ci
@@ -46,6 +55,8 @@ def winograd(s: Schedule, knob: Knobs, target: Target, tile: int) -> Schedule:
     if share == "rows":
         s = s.compute_at("conv.product", "conv:ty.0").compute_at("conv.input", "conv:ty.0")
     s = _product(s, rows, columns, channels, depth, share, outer)
+    if points * ci * co * 4 >= target.caches[-2:][0]:
+        s = s.prefetch("conv.weights.packed", PREFETCH)
     return _input(s, lanes, share)
 
 

@@ -32,6 +32,8 @@ def read_trial(
         raise Damaged(f"config is {_shown(config)}, no object")
     if not isinstance(steps, list) or not all(isinstance(step, dict) for step in steps):
         raise Damaged(f"steps is {_shown(steps)}, no list of objects")
+    if not all(isinstance(step.get("places", {}), dict) for step in steps):
+        raise Damaged("the places of a step are no object")
     if not isinstance(created, datetime) or created.tzinfo is None:
         raise Damaged(f"created is {_shown(created)}, no time with its zone")
     try:
@@ -93,6 +95,8 @@ def _plain(what: str, value: Any, depth: int) -> None:
             text(what, value)
         case int() if not -_INTEGERS <= value < _INTEGERS:
             raise Damaged(f"{what} holds an integer of more than 64 bits")
+        case dict() if what == "config" and depth:
+            raise Damaged("config holds an object as a value")
         case dict():
             for key, inner in value.items():
                 _plain(what, text(what, key), depth)

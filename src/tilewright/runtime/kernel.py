@@ -140,7 +140,7 @@ class Kernel:
             raise ArgumentError(
                 f"out must be a NumPy array, {describe(buffer)}, given {type(out).__name__}."
             )
-        fits = out.shape == shape and out.dtype == buffer.dtype
+        fits = out.shape == shape and out.dtype.name == buffer.dtype and out.dtype.isnative
         if not fits or not out.flags.carray:
             readable = "" if out.flags.writeable else "read-only "
             raise ArgumentError(
@@ -198,16 +198,25 @@ def describe(buffer: Buffer) -> str:
 
 def check(buffer: Buffer, array: Any) -> np.ndarray[Any, Any]:
     """Return an argument as a NumPy array on the same memory; raise ArgumentError on a misfit."""
-    if not isinstance(array, np.ndarray):
-        array = from_dlpack(describe(buffer), array)
+    array = as_array(describe(buffer), array)
     if array.shape != tuple(buffer.shape):
         raise ArgumentError(f"{describe(buffer)} wanted, given shape {array.shape}.")
-    if array.dtype != buffer.dtype:
+    if array.dtype.name != buffer.dtype or not array.dtype.isnative:
         raise ArgumentError(
             f"{describe(buffer)} wanted, given {array.dtype}; "
             f"convert it with array.astype({buffer.dtype!r})."
         )
     return array
+
+
+def as_array(wanted: str, array: Any) -> np.ndarray[Any, Any]:
+    """Return an array of NumPy's or another library's without a copy, or raise ArgumentError."""
+    if isinstance(array, np.ma.MaskedArray):
+        raise ArgumentError(
+            f"{wanted} wants a value for each element, given a masked array; "
+            "pass array.filled(value), or array.data to use what lies under the mask."
+        )
+    return array if isinstance(array, np.ndarray) else from_dlpack(wanted, array)
 
 
 def from_dlpack(wanted: str, array: Any) -> np.ndarray[Any, Any]:
@@ -219,7 +228,7 @@ def from_dlpack(wanted: str, array: Any) -> np.ndarray[Any, Any]:
         )
     try:
         return np.from_dlpack(array)
-    except (BufferError, RuntimeError, TypeError, ValueError) as error:
+    except Exception as error:  # another library's code, which may raise anything
         raise ArgumentError(
             f"{wanted} wants an array that can be shared, given {type(array).__name__}: {error} "
             "Pass a plain array in the CPU's memory, as tensor.detach().cpu() is in PyTorch."

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import glob
 import os
-from functools import cache
+from functools import cache, partial
 from importlib.util import find_spec
 from typing import Any
 
@@ -32,7 +32,7 @@ def openmp() -> ctypes.CDLL:
             _ = library.GOMP_parallel
             end_threads = getattr(library, "omp_pause_resource_all", None)  # since GCC 9
             if end_threads:
-                os.register_at_fork(before=lambda: end_threads(_PAUSE_HARD))
+                os.register_at_fork(before=partial(end_threads, _PAUSE_HARD))
             return library
         except (OSError, AttributeError):
             continue

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tilewright.expr.affine import text
-from tilewright.loops.nodes import Kind, Loop, Nest, Node, product, rewrite, walk
+from tilewright.loops.nodes import Block, Kind, Nest, product, swap, walk
 from tilewright.schedule import find, threads
 
 MAX_UNROLL = 1024  # rounds written out one by one; beyond it compilers and code both slow down
@@ -16,10 +16,7 @@ MAX_WRITTEN = 1 << 13  # copies of one block, over all unrolled loops round it
 
 
 def _mark(nest: Nest, name: str, kind: Kind) -> Nest:
-    def change(node: Node) -> Node:
-        return replace(node, kind=kind) if isinstance(node, Loop) and node.name == name else node
-
-    return replace(nest, body=rewrite(nest.body, change))
+    return replace(nest, body=swap(nest.body, name, lambda loop: replace(loop, kind=kind)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +47,9 @@ class Parallel:
 class Vectorize:
     """Run the rounds of `loop` at once, in vector registers (as many as its extent needs).
 
+    Of a loop that reduces, which must be the innermost, the vectors are reduced to one and then its
+    lanes. That is slow in each round of a loop around it: use `rfactor` and reduce once.
+
     >>> from tilewright import Schedule, compute, tensor
     >>> a = tensor("A", (16,))
     >>> print(Schedule(compute("B", (16,), lambda x: a[x] + 1.0)).vectorize("x").loops)
@@ -62,8 +62,12 @@ class Vectorize:
     def apply(self, nest: Nest) -> Nest:
         asked = f"vectorize {self.loop!r}"
         loop = find.loop(nest, self.loop, asked)
-        if loop.reduce:
-            find.refuse(nest, asked, "it reduces: its rounds add to one element.")
+        if loop.reduce and not isinstance(loop.body[0], Block):
+            find.refuse(
+                nest,
+                asked,
+                "it reduces, and is not the innermost loop; move it there, or rfactor it.",
+            )
         if loop.binds:
             find.refuse(nest, asked, "it is fused: its indices are not affine; split it first.")
         if np.any(loop.extent > MAX_UNROLL):
@@ -74,7 +78,7 @@ class Vectorize:
             marked = [o.name for o in outer if o.kind == "vectorize"]
             if marked and any(o.name == self.loop for o in outer):
                 find.refuse(nest, asked, f"{marked[0]!r} around {block.stage} already is a vector.")
-        for block in find.blocks(loop.body):
+        for block in () if loop.reduce else find.blocks(loop.body):
             if np.any(loop.extent > 1) and all(self.loop not in i.variables for i in block.index):
                 find.refuse(
                     nest,

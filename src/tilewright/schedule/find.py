@@ -9,21 +9,19 @@ import numpy as np
 from tilewright.errors import ScheduleError
 from tilewright.expr.affine import text
 from tilewright.expr.scalar import Load, loads
-from tilewright.loops.nodes import Block, Buffer, Loop, Nest, Node, loops, walk
+from tilewright.loops.nodes import Block, Buffer, Loop, Nest, Node, walk
 
 
 def refuse(nest: Nest, asked: str, reason: str) -> NoReturn:
     """Raise the error of an illegal step: what was asked, of what, and why it cannot be."""
-    chain = " ".join(f"{loop.name}({text(loop.extent)})" for loop in loops(nest.body))
+    chain = " ".join(f"{loop.name}({text(loop.extent)})" for loop in nest.loops.values())
     raise ScheduleError(f"cannot {asked} of {nest.name}: {reason}\n  nest: {chain or 'no loops'}")
 
 
 def loop(nest: Nest, name: str, asked: str) -> Loop:
-    for found in loops(nest.body):
-        if found.name == name:
-            return found
-    names = ", ".join(found.name for found in loops(nest.body))
-    refuse(nest, asked, f"there is no loop {name!r}; the loops are {names}.")
+    if name in nest.loops:
+        return nest.loops[name]
+    refuse(nest, asked, f"there is no loop {name!r}; the loops are {', '.join(nest.loops)}.")
 
 
 def buffer(nest: Nest, name: str, asked: str) -> Buffer:
@@ -94,5 +92,5 @@ def no_vector(nest: Nest, name: str, asked: str) -> None:
 
 def unused(nest: Nest, name: str, asked: str) -> None:
     """Refuse a new loop or buffer name that is taken."""
-    if name in nest.by_name or any(found.name == name for found in loops(nest.body)):
+    if name in nest.by_name or name in nest.loops:
         refuse(nest, asked, f"the name {name!r} is taken.")

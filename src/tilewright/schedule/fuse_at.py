@@ -56,7 +56,7 @@ class FuseAt:
         producer = find.writer(nest, source, asked)
         tile = tile_of(nest, producer.stage, self.loop, asked)
         axes = [i.variables[0] for i in consumer.index if len(i.variables) == 1]
-        if len(axes) != len(consumer.index) or len(outer) != len(axes):
+        if len(axes) != len(consumer.index) or len(outer) != len(axes) or consumer.guards:
             find.refuse(nest, asked, "its own loops are already scheduled.")
         old = nest.by_name[source]
         whole = nest.by_name[consumer.buffer].shape

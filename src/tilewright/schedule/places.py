@@ -25,6 +25,9 @@ NAMES: Mapping[str, Kind] = {
 }
 """The fields of steps that name something, and what."""
 
+ELSEWHERE = ("intrinsic",)
+"""The fields whose names are the same in all nests."""
+
 
 def places(nest: Nest, arguments: Mapping[str, Any]) -> dict[str, Any]:
     """Return the number, or numbers, of what each argument names in the nest it is applied to."""

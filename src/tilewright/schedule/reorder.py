@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from tilewright.loops.nodes import Loop, Nest, Node, variables
+from tilewright.loops.nodes import Nest, Node, swap, variables
 from tilewright.schedule import find
 
 
@@ -56,18 +56,4 @@ class Reorder:
         body: tuple[Node, ...] = span[-1].body
         for loop in reversed(order):
             body = (replace(loop, body=body),)
-        replacement = body[0]
-        return replace(nest, body=_swap(nest.body, span[0].name, replacement))
-
-
-def _swap(nodes: tuple[Node, ...], name: str, replacement: Node) -> tuple[Node, ...]:
-    return tuple(
-        (
-            replacement
-            if node.name == name
-            else replace(node, body=_swap(node.body, name, replacement))
-        )
-        if isinstance(node, Loop)
-        else node
-        for node in nodes
-    )
+        return replace(nest, body=swap(nest.body, span[0].name, lambda _: body[0]))

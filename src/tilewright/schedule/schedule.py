@@ -14,7 +14,7 @@ from tilewright.expr.affine import Extent
 from tilewright.expr.tensor import Tensor
 from tilewright.loops.lower import lower
 from tilewright.loops.nodes import Nest
-from tilewright.schedule import find, threads
+from tilewright.schedule import find, intrinsics, threads
 from tilewright.schedule.annotate import Parallel, Unroll, Vectorize
 from tilewright.schedule.cache_read import CacheRead
 from tilewright.schedule.cache_write import CacheWrite
@@ -27,14 +27,16 @@ from tilewright.schedule.pad import Pad
 from tilewright.schedule.places import named, places
 from tilewright.schedule.prefetch import Prefetch
 from tilewright.schedule.reorder import Reorder
+from tilewright.schedule.rfactor import Rfactor
 from tilewright.schedule.split import Split
+from tilewright.schedule.tensorize import Tensorize
 from tilewright.schedule.winograd import Winograd
 
 PRIMITIVES = {
     kind.__name__: kind
     for kind in (
         Split, Reorder, Fuse, Parallel, Vectorize, Unroll, CacheRead, CacheWrite, Pack, Pad, Inline,
-        ComputeAt, FuseAt, Prefetch, Winograd,
+        ComputeAt, FuseAt, Prefetch, Winograd, Tensorize, Rfactor,
     )
 }  # fmt: skip
 
@@ -108,6 +110,10 @@ class Schedule:
         """Run the rounds of a loop at once, in vector registers; see `Vectorize`."""
         return self.apply(Vectorize(loop))
 
+    def tensorize(self, loop: str, intrinsic: str) -> Schedule:
+        """Run a vector loop and the reduction in it by an instruction; see `Tensorize`."""
+        return self.apply(Tensorize(loop, intrinsic))
+
     def unroll(self, loop: str) -> Schedule:
         """Write the rounds of a loop out one by one; see `Unroll`."""
         return self.apply(Unroll(loop))
@@ -139,6 +145,10 @@ class Schedule:
     def fuse_at(self, stage: str, loop: str) -> Schedule:
         """Move an elementwise stage to the tiles of what it reads; see `FuseAt`."""
         return self.apply(FuseAt(stage, loop))
+
+    def rfactor(self, stage: str, loop: str) -> Schedule:
+        """Keep a result for each round of a reduce loop, and reduce these after; see `Rfactor`."""
+        return self.apply(Rfactor(stage, loop))
 
     def winograd(self, stage: str, tile: int) -> Schedule:
         """Compute a convolution by Winograd's method, in tiles of outputs; see `Winograd`."""
@@ -218,9 +228,9 @@ def _is_whole(value: Any) -> bool:
 
 
 def _applied(step: Step, nest: Nest) -> Nest:
-    """Apply a step, unless it leaves a parallel loop where no threads share it."""
+    """Apply a step, unless a parallel loop or an intrinsic would no longer be one after it."""
     made = step.apply(nest)
-    reason = threads.unshared(made)
+    reason = threads.unshared(made) or intrinsics.broken(made)
     if reason:
         find.refuse(nest, _asked(step), reason)
     return made

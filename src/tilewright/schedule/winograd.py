@@ -30,6 +30,7 @@ class Winograd:
     `.back` and `stage`, the transform of the result. Weights are transformed at compile time, in
     float64.
 
+    >>> from tilewright import Schedule
     >>> from tilewright.ops.conv2d import Conv2d
     >>> s = Schedule(Conv2d(1, 4, 4, 16, 16, (3, 3)).expression()).winograd("conv", 2)
     >>> for line in str(s.loops).splitlines():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Set
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -9,6 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from tilewright.search.problem import demand
 from tilewright.space.space import Population, Space
 
 Scorer: TypeAlias = Callable[[Population], NDArray[np.float64]]
@@ -27,6 +29,12 @@ class Annealing:
     steps: int = 64
     temperature: float = 1.0
     patience: int = 24
+
+    def __post_init__(self) -> None:
+        demand(self, "chains", self.chains >= 1, "a number of at least 1")
+        demand(self, "steps", self.steps >= 0, "a number that is not negative")
+        demand(self, "temperature", 0 <= self.temperature < math.inf, "finite and not negative")
+        demand(self, "patience", self.patience >= 1, "a number of at least 1")
 
     def begin(self, space: Space[Any], rng: np.random.Generator) -> Chains:
         """Place the chains at random; the chains own `rng` from here on."""

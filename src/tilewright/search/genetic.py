@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tilewright.search.history import History
-from tilewright.search.problem import Problem
+from tilewright.search.problem import Problem, demand
 from tilewright.space.space import Population
 
 
@@ -22,6 +22,10 @@ class Genetic:
 
     population: int = 64
     mutation: float = 0.5
+
+    def __post_init__(self) -> None:
+        demand(self, "population", self.population >= 2, "a number of at least 2")
+        demand(self, "mutation", 0 <= self.mutation <= 1, "a chance, from 0 to 1")
 
     def start(self, problem: Problem, rng: np.random.Generator) -> GeneticSearcher:
         return GeneticSearcher(self, problem, rng)

@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tilewright.models.boosted import Boosted
-from tilewright.models.model import CostModel, Predictor
+from tilewright.models.model import CostModel, Predictor, fit, predict
 from tilewright.models.quality import pairwise_accuracy, top_recall
 from tilewright.models.training import Training
 from tilewright.search.annealing import Annealing
 from tilewright.search.diversity import pick
 from tilewright.search.history import History, without_failures
-from tilewright.search.problem import Problem
+from tilewright.search.problem import Problem, demand
 from tilewright.space.space import Population
 
 
@@ -36,6 +36,15 @@ class Guided:
     alpha: float = 0.1
     seeds: int = 64
     chance: float = 0.52
+
+    def __post_init__(self) -> None:
+        demand(self, "epsilon", 0 <= self.epsilon <= 1, "a share of a batch, from 0 to 1")
+        demand(self, "diversity", 1 <= self.diversity < math.inf, "a number of at least 1")
+        demand(self, "alpha", 0 <= self.alpha < math.inf, "a number that is not negative")
+        demand(self, "seeds", self.seeds >= 0, "a number that is not negative")
+        demand(self, "chance", 0 <= self.chance <= 1, "a share of pairs, from 0 to 1")
+        demand(self, "model", hasattr(self.model, "fit"), "a cost model, such as Boosted()")
+        demand(self, "optimiser", hasattr(self.optimiser, "begin"), "such as Annealing()")
 
     def start(self, problem: Problem, rng: np.random.Generator) -> GuidedSearcher:
         return GuidedSearcher(self, problem, rng)
@@ -105,12 +114,12 @@ class GuidedSearcher:
             self._judge(self._predictor, scores)
         known = _are_known(self._features)
         data = Training.of(self._features[known], scores[known])
-        self._predictor = self._spec.model.fit(data, self._predictor)
+        self._predictor = fit(self._spec.model, data, self._predictor)
         self._fitted = len(rows)
 
     def _judge(self, predictor: Predictor, scores: NDArray[np.float64]) -> None:
         known = _are_known(self._features)
-        predicted, scores = predictor.predict(self._features[known]), scores[known]
+        predicted, scores = predict(predictor, self._features[known]), scores[known]
         fresh = np.flatnonzero(known) >= self._fitted
         accuracy = pairwise_accuracy(predicted, scores, among=fresh)
         recall = top_recall(predicted[fresh], scores[fresh], k=math.ceil(fresh.sum() / 8))
@@ -129,5 +138,5 @@ def _predict(predictor: Predictor, features: NDArray[np.float32]) -> NDArray[np.
     known = _are_known(features)
     scores = np.full(len(features), -np.inf)
     if known.any():
-        scores[known] = predictor.predict(features[known])
+        scores[known] = predict(predictor, features[known])
     return scores

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from tilewright.errors import ArgumentError
 from tilewright.space.space import Population, Space
 
 
@@ -45,3 +46,32 @@ class Search(Protocol):
     def start(self, problem: Problem, rng: np.random.Generator) -> Searcher:
         """Begin; the searcher owns `rng` from here on."""
         ...
+
+
+def demand(spec: Any, name: str, fits: bool, what: str) -> None:
+    """Raise ArgumentError unless a field of a spec fits; NaN never does."""
+    if not fits:
+        kind, value = type(spec).__name__, getattr(spec, name)
+        raise ArgumentError(f"{kind}({name}={value!r}): {name} is {what}.")
+
+
+def proposals(searcher: Searcher, space: Space[Any], n: int) -> Population:
+    """Ask for up to `n` rows; raise ArgumentError that names the search if these are none."""
+    made: Any = searcher.ask(n)
+    wanted = f"up to {n} rows of {len(space.knobs)} knobs, integers that count their options"
+    rows = made if isinstance(made, np.ndarray) else None
+    if rows is None:
+        problem = f"{made!r:.60}"
+    elif rows.ndim != 2 or rows.shape[1] != len(space.knobs) or rows.dtype.kind not in "iu":
+        problem = f"{rows.dtype} of shape {rows.shape}"
+    elif len(rows) > n:
+        problem = f"{len(rows)} rows"
+    elif (outside := ((rows < 0) | (rows >= space.sizes)).any(axis=1)).any():
+        problem = (
+            f"{rows[outside][0].tolist()}, where the knobs have {space.sizes.tolist()} options"
+        )
+    else:
+        return rows.astype(np.int32, copy=False)
+    raise ArgumentError(
+        f"{type(searcher).__name__}.ask({n}) gave {problem}: return an array of {wanted}."
+    )

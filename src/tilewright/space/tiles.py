@@ -6,16 +6,18 @@ whole reduction runs inside of it. Constants are laid out as they are read, othe
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from tilewright import dtypes
-from tilewright.expr.affine import is_zero
+from tilewright.expr.affine import Affine, is_zero
 from tilewright.expr.scalar import Load, Scalar, Select, Within, children, conjuncts, loads
 from tilewright.loops.nodes import Block, Loop, Nest, offset
 from tilewright.schedule import find
+from tilewright.schedule.intrinsics import INTRINSICS, Intrinsic
 from tilewright.schedule.schedule import Schedule
 from tilewright.target import Target
 
@@ -46,10 +48,15 @@ def tiled(s: Schedule, stage: str, knob: Knobs, target: Target) -> tuple[Schedul
     reduce = [loop.name for loop in outer if loop.reduce]
     extent = {loop.name: int(loop.extent) for loop in outer}
     again = reused(outer, block)
-    vector = _vector_axis(s.loops, block, data, again)
-    rows = [name for name in again if name != vector][-2:]
     lanes = target.lanes(dtypes.nbytes(s.loops.by_name[block.buffer].dtype))
+    vector = _vector_axis(s.loops, outer, block, again, lanes)
+    rows = [name for name in again if name != vector][-2:]
     longest = max(reduce, key=lambda name: extent[name])
+    word = instruction(
+        s.loops, block, vector, {name: extent[name] for name in reduce}, again, target
+    )
+    if word:
+        longest = word.along
 
     def split(name: str, parts: int, **limits: int) -> tuple[Any, ...]:
         return knob.split(f"{stage} {name}", extent[name], parts, **limits)
@@ -60,7 +67,8 @@ def tiled(s: Schedule, stage: str, knob: Knobs, target: Target) -> tuple[Schedul
                     max_inner=8 if name != rows[-1] else MAX_TILE_ROWS)
         for name in rows
     }  # fmt: skip
-    depth = split(longest, 2, max_inner=16)
+    rounds = word.intrinsic.rounds if word else 1
+    depth = knob.split(f"{stage} {longest}", -(-extent[longest] // rounds), 2, max_inner=16)
     short = [n for n in reduce if n != longest and 1 < extent[n] <= SMALL]
     spread = short[-1:] if short and knob.flag(f"{stage} unroll {short[-1]}") else []
     inside = knob.choice(f"{stage} reduce", ("as it is", "longest first")[: len(reduce)])
@@ -69,6 +77,7 @@ def tiled(s: Schedule, stage: str, knob: Knobs, target: Target) -> tuple[Schedul
         load.buffer
         for load in _packable(s.loops, block, again)
         if s.loops.by_name[load.buffer].scope == "constant"
+        or (word and load.buffer in word.packs)
         or knob.flag(f"{stage} pack {load.buffer}")
     ]
 
@@ -80,7 +89,8 @@ def tiled(s: Schedule, stage: str, knob: Knobs, target: Target) -> tuple[Schedul
     variants = _variants(block, tiles, extent, spread)
     knob.require(pixels * vectors * depth[1] * taps * variants <= MAX_CODE)
 
-    for name, factors in ((vector, columns), *tiles.items(), (longest, depth)):
+    parts = (*depth, rounds) if word else depth
+    for name, factors in ((vector, columns), *tiles.items(), (longest, parts)):
         s = s.split(name, factors)
     rest = [name for name in data if name != vector and name not in rows]
     order = [vector, *rows] if first == "columns" else [*rows, vector]
@@ -92,7 +102,8 @@ def tiled(s: Schedule, stage: str, knob: Knobs, target: Target) -> tuple[Schedul
     if inside == "longest first":
         around.sort(key=lambda name: name != f"{longest}.0")
     inner = [f"{name}.{levels[name] - 1}" for name in rows]
-    s = s.reorder(*rest, *head, *middle, *last, *around, f"{longest}.1", *inner, f"{vector}.2")
+    lane = [f"{vector}.2", f"{longest}.2"] if word else [f"{vector}.2"]
+    s = s.reorder(*rest, *head, *middle, *last, *around, f"{longest}.1", *inner, *lane)
     for loop in (*rest, *head):
         s = s.parallel(loop)
     for loop in (f"{longest}.1", *inner, *spread):
@@ -104,7 +115,44 @@ def tiled(s: Schedule, stage: str, knob: Knobs, target: Target) -> tuple[Schedul
         nbytes = prod(nest.by_name[name].shape) * dtypes.nbytes(nest.by_name[name].dtype)
         if constant and nbytes >= target.caches[-2:][0]:
             s = s.prefetch(f"{name}.packed", PREFETCH)
+    if word:
+        s = s.tensorize(f"{vector}.2", word.intrinsic.name)
     return s, [*rest, *head, *middle, *last][-1]
+
+
+class Word(NamedTuple):
+    """An instruction that adds up several rounds of a reduction, and what it asks of a stage."""
+
+    intrinsic: Intrinsic
+    along: str  # the reduce loop
+    packs: frozenset[str]  # the operands that it can only read when they are packed
+
+
+def instruction(
+    nest: Nest,
+    block: Block,
+    vector: str,
+    reduce: Mapping[str, int],
+    again: list[str],
+    target: Target,
+) -> Word | None:
+    """Return the instruction for a sum of products, along the longest reduction that it can do."""
+    packable = {load.buffer for load in _packable(nest, block, again)}
+    for intrinsic in INTRINSICS.values():
+        operands = intrinsic.operands(block.value) if intrinsic.on(target) else None
+        if nest.by_name[block.buffer].dtype != intrinsic.meaning.dtype or not operands:
+            continue
+        for name in sorted(reduce, key=lambda name: -reduce[name]):
+            packs: set[str] = set()
+            for load in operands.values():
+                flat = offset(nest.by_name[load.buffer].shape, load.index)
+                steps = flat.coefficient(vector), flat.coefficient(name)
+                if not is_zero(steps[0]) or np.any(steps[1] != 1):
+                    packs.add(load.buffer)
+            used = all(name in _variables(load) for load in operands.values())
+            if used and reduce[name] > 1 and packs <= packable:
+                return Word(intrinsic, name, frozenset(packs))
+    return None
 
 
 def border_variants(tiles: tuple[Any, ...], taps: int, *, whole: bool) -> Any:
@@ -147,14 +195,30 @@ def _conditions(value: Scalar) -> list[Within]:
     return found
 
 
-def _vector_axis(nest: Nest, block: Block, data: list[str], again: list[str]) -> str:
-    """Return the axis along which the store is contiguous, or failing that one of reuse."""
-    flat = offset(nest.by_name[block.buffer].shape, block.index)
-    for name in reversed(data):
-        step = flat.coefficient(name)
-        if not is_zero(step) and int(step) == 1:
-            return name
-    return again[-1]
+def _vector_axis(
+    nest: Nest, outer: tuple[Loop, ...], block: Block, again: list[str], lanes: int
+) -> str:
+    """Return the axis along which the store is contiguous, or failing that one of reuse.
+
+    One that does not fill a vector is worth less than one along which a load is contiguous.
+    """
+    data = {loop.name: int(loop.extent) for loop in reversed(outer) if not loop.reduce}
+    stored = _contiguous(nest, block.buffer, block.index, data)
+    loaded = [_contiguous(nest, x.buffer, x.index, data) for x in loads(block.value)]
+    found = [name for name in (stored, *loaded) if name]
+    if not found:
+        return again[-1]
+    return max(found, key=lambda name: (min(data[name], lanes), name == stored))
+
+
+def _contiguous(nest: Nest, name: str, index: tuple[Affine, ...], data: dict[str, int]) -> str:
+    """Return the loop from each round of which to the next an access moves by one element."""
+    flat = offset(nest.by_name[name].shape, index)
+    for loop, extent in data.items():
+        step = flat.coefficient(loop)
+        if extent > 1 and not is_zero(step) and int(step) == 1:
+            return loop
+    return ""
 
 
 def _packable(nest: Nest, block: Block, again: list[str]) -> list[Load]:

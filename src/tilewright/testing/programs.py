@@ -13,6 +13,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 
 import tilewright.expr.tensor as te
+from tilewright import dtypes
 from tilewright.errors import ScheduleError
 from tilewright.loops.nodes import Nest, walk
 from tilewright.schedule.schedule import Schedule
@@ -153,8 +154,8 @@ def inputs(output: te.Tensor, seed: int = 0) -> dict[str, np.ndarray[Any, Any]]:
     """Return an array for each input: small multiples of 1/4 (floats), or of 1 (integers)."""
     rng = np.random.default_rng(seed)
     return {
-        t.name: (rng.integers(-4, 5, t.shape) / (4 if t.dtype.startswith("float") else 1)).astype(
-            t.dtype
+        t.name: (rng.integers(-4, 5, t.shape) / (4 if dtypes.is_float(t.dtype) else 1)).astype(
+            dtypes.numpy(t.dtype)
         )
         for t in output.inputs
     }

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import tilewright.expr.tensor as te
+from tilewright import dtypes
 from tilewright.expr.scalar import Scalar
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ def elementwise(pick: Pick, name: str, known: Known) -> te.Tensor | None:
 def function(pick: Pick, name: str, known: Known) -> te.Tensor | None:
     """Apply a function of floats, where its values stay small and defined."""
     t = known[-1]
-    if not t.dtype.startswith("float"):
+    if not dtypes.is_float(t.dtype):
         return None
     op = pick(("tanh", "sigmoid", "abs", "exp", "sqrt", "log", "floor"))
     op = op if exact(known) else "abs"

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 KINDS = (
     "split", "reorder", "vectorize", "cache_write", "compute_at", "fuse_at", "inline", "parallel",
     "unroll", "fuse", "pack", "cache_read", "pad", "split", "split", "reorder", "vectorize",
-    "compute_at", "prefetch",
+    "compute_at", "prefetch", "rfactor", "rfactor",
 )  # fmt: skip
 FACTORS = (2, 3, 4, 5, 8, 16, 1)
 
@@ -53,6 +53,9 @@ def step(pick: Pick, s: Schedule) -> Schedule:
             return s.fuse_at(block.stage, pick(places or ["none"]))
         case "cache_write":
             return s.cache_write(block.stage, pick(around))
+        case "rfactor":
+            reduce = [loop.name for loop in outer if loop.reduce]
+            return s.rfactor(block.stage, pick(reduce or around))
         case "inline":
             return s.inline(pick(_read(block) or [block.stage]))
         case _:

@@ -8,12 +8,14 @@ import numpy as np
 
 from tilewright.expr.scalar import loads
 from tilewright.features.loops import touched
-from tilewright.loops.nodes import Block, Loop, Nest, walk
+from tilewright.loops.nodes import Block, Loop, Nest, offset, walk
 from tilewright.schedule.schedule import Schedule
 from tilewright.space.space import Space
 
 SAMPLE = 256
 BYTE = 0.25  # what loading a byte costs, in operations
+REGION = float(1 << 17)  # starting threads once more, and leaving the cache: a microsecond or so
+LANE = 16.0  # bytes whose loading costs as much as one lane by itself
 COPY = 1e-3  # what each copy of the body costs, as a share: long code is slow to fetch
 
 Array = np.ndarray[Any, Any]
@@ -32,7 +34,7 @@ def promising(space: Space[Schedule]) -> Array:
 
 def cost(nest: Nest, count: int) -> Array:
     """Return a guess of how long each candidate takes: its operations, and what its tiles load."""
-    total = np.zeros(count)
+    total = np.full(count, REGION * len(nest.body))
     for outer, block in walk(nest.body):
         total += _of_block(nest, outer, block, count)
     return total
@@ -52,4 +54,9 @@ def _of_block(nest: Nest, outer: tuple[Loop, ...], block: Block, count: int) -> 
     for load in dict.fromkeys(loads(block.value)):
         if tile and nest.by_name[load.buffer].scope != "local":
             loaded += touched(nest.by_name[load.buffer], load.index, tile, extents[depth:])[0]
+        flat = offset(nest.by_name[load.buffer].shape, load.index)
+        for loop in tile:
+            step = np.asarray(flat.coefficient(loop.name))
+            if loop.kind == "vectorize":  # lanes that lie apart are loaded one by one
+                loaded += LANE * work * ((step != 0) & (step != 1))
     return rounds * (work * (1 + COPY * work / 64) + BYTE * loaded)

@@ -18,7 +18,7 @@ from tilewright.measure.local import Measurer
 from tilewright.records.store import Records
 from tilewright.records.trial import Failed, Measured, Outcome, Trial
 from tilewright.schedule.schedule import Schedule
-from tilewright.search.problem import Problem, Search, Searcher
+from tilewright.search.problem import Problem, Search, Searcher, proposals
 from tilewright.space.config import Config
 from tilewright.space.space import Population
 from tilewright.tuning.fallback import promising
@@ -75,7 +75,7 @@ class Session:
         """
         first = promising(self.task.space)[None] if self.trials == 0 else None
         wanted = count if first is None else count - 1
-        rows = self.searcher.ask(wanted)
+        rows = proposals(self.searcher, self.task.space, wanted)
         self.exhausted = len(rows) < wanted
         if first is not None:
             rows = np.concatenate([first, rows[(rows != first).any(axis=1)]])

@@ -6,6 +6,8 @@ import struct
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
+import numpy as np
+
 from tilewright import dtypes
 from tilewright.expr.affine import Affine
 from tilewright.loops.nodes import Buffer
@@ -56,6 +58,8 @@ def suffix(dtype: str, width: int) -> str:
 
 
 def constant(value: float, dtype: str) -> str:
+    if dtype in dtypes.SHORT_FLOATS:
+        return str(np.asarray(value).astype(dtypes.numpy(dtype)).view(np.int16).item())
     if dtypes.is_float(dtype):
         if dtype == "float32":
             value = struct.unpack("f", struct.pack("f", value))[0]

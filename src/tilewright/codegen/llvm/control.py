@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from tilewright import dtypes
 from tilewright.codegen.llvm.builder import Dynamic, Value, is_zero
+from tilewright.codegen.llvm.intrinsics import Intrinsics, tensorized
+from tilewright.codegen.llvm.lanes import OPERATION, across, chosen, combined, filled, reduced
 from tilewright.codegen.llvm.memory import Vector
 from tilewright.codegen.llvm.promote import element
 from tilewright.codegen.llvm.regions import (
@@ -15,20 +19,22 @@ from tilewright.codegen.llvm.regions import (
     pieces,
     written,
 )
-from tilewright.codegen.llvm.values import Values
 from tilewright.expr.scalar import Binary, Scalar, Within
-from tilewright.loops.nodes import Bind, Block, Buffer, Loop, Node, product
+from tilewright.loops.nodes import Bind, Block, Buffer, Loop, Node, product, walk
+from tilewright.target import Target
 
-_REDUCE = {"sum": "add", "prod": "mul", "max": "max", "min": "min"}
 
-
-class Control(Values):
+class Control(Intrinsics):
     """Emits nodes; `lanes` maps an element type to the lanes of a vector register."""
 
     def __init__(
-        self, buffers: dict[str, Buffer], promoted: set[str], lanes: dict[str, int]
+        self,
+        buffers: dict[str, Buffer],
+        promoted: set[str],
+        lanes: dict[str, int],
+        target: Target,
     ) -> None:
-        super().__init__(buffers, promoted)
+        super().__init__(buffers, promoted, target)
         self.lanes = lanes
         self._conditions: dict[int, Conditions] = {}
         self._alive: list[tuple[Node, ...]] = []  # keeps ids in _conditions valid
@@ -37,6 +43,8 @@ class Control(Values):
         for node in nodes:
             if isinstance(node, Block):
                 self.block(node)
+            elif node.intrinsic:
+                tensorized(self, node)
             elif node.kind == "unroll" or node.extent == 1:
                 self.unrolled(node)
             elif node.kind == "vectorize":
@@ -57,7 +65,7 @@ class Control(Values):
         if any(self.varies(c) for c in open_conditions):
             self.lane_by_lane(block)
         elif open_conditions:
-            self.guarded(open_conditions, block)
+            self.guarded(open_conditions, lambda: self.update(block))
         else:
             self.update(block)
 
@@ -71,7 +79,7 @@ class Control(Values):
         del self.env[vector.loop]
         self.vector, self.lane = vector, None
 
-    def guarded(self, open_conditions: list[Within], block: Block) -> None:
+    def guarded(self, open_conditions: list[Within], update: Callable[[], None]) -> None:
         """Store only where the conditions hold; live registers are merged behind the branch."""
         tests = [self.test(c) for c in open_conditions]
         test = tests[0]
@@ -81,7 +89,7 @@ class Control(Values):
         self.out.append(f"  br i1 {test}, label %{inside}, label %{join}")
         origin, before = self.label, dict(self.registers)
         self.start(inside)
-        self.update(block)
+        update()
         source, after = self.label, self.registers
         self.out.append(f"  br label %{join}")
         self.start(join)
@@ -108,11 +116,17 @@ class Control(Values):
             ):
                 if self.number(left) == 0.0 or self.number(right) == 0.0:
                     return
-                total = self.scaled_add(left, right, self.load(block.buffer, block.index))
+                before = self.load(block.buffer, block.index)
+                total = self.scaled_add(left, right, before)
             case _:
                 added = self.evaluate(value)
                 before = self.load(block.buffer, block.index)
-                total = self.apply(_REDUCE[block.reduce], added, before)
+                total = self.apply(OPERATION[block.reduce], added, before)
+        vector = self.vector
+        masked = vector and block.when and vector.active < vector.width
+        if vector and masked and block.buffer in self.promoted:
+            total, before = (self.spread(v, vector.width) for v in (total, before))
+            total = chosen(self, vector.active, total, before)
         self.store(block.buffer, block.index, total)
 
     def scaled_add(self, left: Scalar, right: Scalar, total: Value) -> Value:
@@ -150,9 +164,50 @@ class Control(Values):
         del self.env[loop.name]
 
     def vectorized(self, loop: Loop) -> None:
-        start, stop = 0, loop.extent
-        found = self.conditions_of(loop.body)
-        for condition in found.common:
+        if loop.reduce and reduced(loop) is None:
+            self.unrolled(loop)  # its rounds share elements, and more than their sum is wanted
+            return
+        common = self.conditions_of(loop.body).common
+        kept = [c for c in self._kept(loop) if c in common]
+        start, end = self._span(loop, [c for c in common if c not in kept], 0, loop.extent)
+        _, stop = self._span(loop, kept, start, end)
+        outer = self.vector
+        vectors: list[Vector] = []
+        most = self.lanes[element(loop, self.buffers)]
+        for base in range(start, stop, most):
+            whole, active = min(most, end - base), min(most, stop - base)
+            width = most if whole == most else 1 << (whole - 1).bit_length()
+            vectors.append(Vector(loop.name, base, width, active))
+        block = reduced(loop)
+        if block is not None:
+            self.reduced(block, vectors)
+            return
+        for vector in vectors:
+            if vector.width == 1:
+                self.vector = outer
+                self.round(loop, vector.base)
+                continue
+            self.vector = vector
+            self.nodes(loop.body)
+        self.vector = outer
+
+    def _kept(self, loop: Loop) -> list[Within]:
+        """Return the conditions where they fail lanes of registers keep what they hold.
+
+        Those registers are as wide as elsewhere; all other conditions cut the vector shorter.
+        """
+        return [
+            condition
+            for _, block in walk(loop.body)
+            if block.buffer in self.promoted
+            for condition in block.when
+            if loop.name in condition.index.variables
+        ]
+
+    def _span(self, loop: Loop, found: list[Within], start: int, stop: int) -> tuple[int, int]:
+        """Return the rounds in which conditions that are decided hold; none is (start, start)."""
+        first = start
+        for condition in found:
             rest = [v for v in condition.index.variables if v != loop.name]
             if loop.name in condition.index.variables and all(
                 isinstance(self.env.get(v), int) for v in rest
@@ -160,22 +215,53 @@ class Control(Values):
                 cut = pieces(loop.name, start, stop, [condition], self._range)
                 good = [p for p in cut if self._holds(loop.name, p[0], condition)]
                 if not good:
-                    return
+                    return first, first
                 start, stop = good[0][0], good[-1][1]
-        if stop <= start:
-            return
-        lanes = self.lanes[element(loop, self.buffers)]
-        outer = self.vector
-        for base in range(start, stop, lanes):
-            active = min(lanes, stop - base)
-            width = lanes if active == lanes else 1 << (active - 1).bit_length()
-            if active == 1:
-                self.vector = outer
-                self.round(loop, base)
-                continue
-            self.vector = Vector(loop.name, base, width, active)
-            self.nodes(loop.body)
+        return start, max(start, stop)
+
+    def reduced(self, block: Block, vectors: list[Vector]) -> None:
+        """Reduce all lanes of some vectors to one element."""
+        outer, sure = self.vector, list[Vector]()
+        rest: list[Within] = []
+        for vector in vectors:
+            self._enter(vector)
+            known = {c: self.decide(c) for c in (*block.guards, *block.when)}
+            unsure = [c for c, holds in known.items() if holds is None]
+            if any(vector.loop in c.index.variables for c in unsure):
+                self.block(block)  # which tests each lane
+            elif False not in known.values():
+                rest = unsure
+                sure.append(vector)
+            self._leave(vector, outer)
+        if sure and rest:
+            self.guarded(rest, lambda: self._reduce_lanes(block, sure))
+        elif sure:
+            self._reduce_lanes(block, sure)
+
+    def _reduce_lanes(self, block: Block, vectors: list[Vector]) -> None:
+        assert block.reduce
+        outer, parts = self.vector, list[Value]()
+        for vector in vectors:
+            self._enter(vector)
+            value = self.spread(self.evaluate(block.value), vector.width)
+            parts.append(filled(self, block.reduce, value, vector.active))
+            self._leave(vector, outer)
+        total = self.load(block.buffer, block.index)
+        for part in combined(self, block.reduce, parts):
+            one = across(self, block.reduce, part)
+            total = self.apply(OPERATION[block.reduce], one, total)
+        self.store(block.buffer, block.index, total)
+
+    def _enter(self, vector: Vector) -> None:
+        """Open a vector, or the only round of one that has a single lane."""
+        if vector.width > 1:
+            self.vector = vector
+        else:
+            self.env[vector.loop] = vector.base
+
+    def _leave(self, vector: Vector, outer: Vector | None) -> None:
         self.vector = outer
+        self.env.pop(vector.loop, None)
 
     def _holds(self, variable: str, at: int, condition: Within) -> bool:
         self.env[variable] = at

@@ -10,6 +10,7 @@ from tilewright.errors import CompileError
 from tilewright.expr.affine import Affine
 from tilewright.expr.scalar import Load, Scalar, Table, Within, walk
 from tilewright.loops.nodes import Buffer, offset
+from tilewright.target import Target
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,10 +26,11 @@ class Vector:
 class Memory(Builder):
     """Emits loads and stores; `vector` is the vector loop that is open, `registers` live tiles."""
 
-    def __init__(self, buffers: dict[str, Buffer], promoted: set[str]) -> None:
+    def __init__(self, buffers: dict[str, Buffer], promoted: set[str], target: Target) -> None:
         super().__init__()
         self.buffers = buffers
         self.promoted = promoted
+        self.target = target
         self.registers: dict[tuple[str, int], Value] = {}
         self.vector: Vector | None = None
         self.lane: Vector | None = None  # the vector loop whose lanes are emitted one by one
@@ -141,11 +143,14 @@ class Memory(Builder):
         key = (pointer, byte, step, width, active, name)
         if key not in self.shared:
             if buffer.prefetch and width > 1:
-                self.intrinsic("llvm.prefetch.p0", "void", "ptr, i32, i32, i32")
-                ahead = self.at(pointer, byte + buffer.prefetch)
-                self.out.append(f"  call void @llvm.prefetch.p0(ptr {ahead}, i32 0, i32 2, i32 1)")
+                self.prefetch(buffer, pointer, byte)
             self.shared[key] = self._load(buffer, pointer, byte, step, width, active)
         return self.shared[key]
+
+    def prefetch(self, buffer: Buffer, pointer: str, byte: int) -> None:
+        self.intrinsic("llvm.prefetch.p0", "void", "ptr, i32, i32, i32")
+        ahead = self.at(pointer, byte + buffer.prefetch)
+        self.out.append(f"  call void @llvm.prefetch.p0(ptr {ahead}, i32 0, i32 2, i32 1)")
 
     def _load(
         self, buffer: Buffer, pointer: str, byte: int, step: int, width: int, active: int

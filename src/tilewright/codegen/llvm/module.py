@@ -91,7 +91,7 @@ def _region(
 ) -> tuple[str, str]:
     """Return the function of top nodes, and the text that calls it; a parallel loop is shared."""
     lanes = {dtype: target.lanes(dtypes.nbytes(dtype)) for dtype in dtypes.LLVM}
-    emitter = Control(dict(nest.by_name), promoted, lanes)
+    emitter = Control(dict(nest.by_name), promoted, lanes, target)
     emitter.pointers = {b.name: f"%p{i}" for i, b in enumerate(parameters)}
     stack = _stack(nest, nodes, promoted, emitter)
     node = nodes[0]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from tilewright.codegen.llvm.lanes import reduced
 from tilewright.dtypes import nbytes
 from tilewright.expr.affine import Affine
 from tilewright.expr.scalar import Within, loads
@@ -33,8 +34,12 @@ def promote(nest: Nest) -> set[str]:
 
 
 def element(loop: Loop, buffers: Mapping[str, Buffer]) -> str:
-    """Return the type that a vector loop counts lanes in: that of its first store."""
-    return next(buffers[block.buffer].dtype for _, block in walk(loop.body))
+    """Return the type that a vector loop counts lanes in: the widest that it loads or stores.
+
+    So that a tile of int32 has the same lanes where it is added up and where it becomes int8.
+    """
+    found = [buffers[name].dtype for _, b in walk(loop.body) for name, _ in _accesses(b)]
+    return max(found, key=nbytes)
 
 
 def _accesses(block: Block) -> list[tuple[str, tuple[Affine, ...]]]:
@@ -61,12 +66,21 @@ def _pattern(
         if loop is None or (loop.kind not in ("unroll", "vectorize") and loop.extent > 1):
             return None
         if loop.kind == "vectorize" and loop.extent > 1:
-            if step != 1 or any(name in c.index.variables for c in block.when):
+            skips = [c for c in block.when if name in c.index.variables]
+            keeps = block.reduce is not None and block.buffer == buffer.name
+            if step != 1 or (skips and not (keeps and all(_is_tail(c, name) for c in skips))):
+                return None
+            if loop.reduce and reduced(loop) is None:
                 return None
             cuts = sorted(_shape(c, name) for c in block.guards if name in c.index.variables)
             size = nbytes(element(loop, buffers))
             pattern = (int(loop.extent), int(step), size, *(n for cut in cuts for n in cut))
     return pattern
+
+
+def _is_tail(condition: Within, vector: str) -> bool:
+    """Whether the lanes that fail a condition are the last ones."""
+    return int(condition.index.coefficient(vector)) > 0 and condition.low <= -(1 << 40)
 
 
 def _shape(guard: Within, vector: str) -> tuple[int, ...]:

@@ -6,6 +6,7 @@ from hashlib import sha256
 
 from tilewright import dtypes
 from tilewright.codegen.llvm.builder import Value, constant, llvm_type, suffix
+from tilewright.codegen.llvm.halves import narrowed, widened
 from tilewright.codegen.llvm.math import transcendental
 from tilewright.codegen.llvm.memory import Memory
 from tilewright.errors import CompileError
@@ -30,6 +31,7 @@ _INTEGER = {"add": "add", "sub": "sub", "mul": "mul"}
 _COMPARE = {"lt": ("olt", "slt"), "le": ("ole", "sle"), "eq": ("oeq", "eq"), "ne": ("une", "ne")}
 _INTRINSIC = {
     "abs": "fabs", "exp": "exp", "log": "log", "sqrt": "sqrt", "tanh": "tanh", "floor": "floor",
+    "rint": "roundeven",
 }  # fmt: skip
 
 
@@ -174,7 +176,24 @@ class Values(Memory):
         self.vector, self.lane = vector, None
         return Value(name, value.dtype, vector.width)
 
+    def wide(self, value: Value) -> Value:
+        """Return a short float as float32, in which code computes; any other value as it is."""
+        if value.dtype not in dtypes.SHORT_FLOATS:
+            return value
+        key = ("wide", value.name, value.width, value.dtype, "")
+        if key not in self.shared:
+            self.shared[key] = widened(self, value, self.target)
+        return self.shared[key]
+
+    def short(self, value: Value, dtype: str) -> Value:
+        """Return a result computed by `wide` values, rounded to the type of its operands."""
+        if dtype not in dtypes.SHORT_FLOATS or value.dtype != "float32":
+            return value
+        return narrowed(self, value, dtype, self.target)
+
     def apply(self, op: str, left: Value, right: Value) -> Value:
+        if left.dtype in dtypes.SHORT_FLOATS:
+            return self.short(self.apply(op, self.wide(left), self.wide(right)), left.dtype)
         (a, b), width = self.level(left, right)
         floats = dtypes.is_float(a.dtype)
         pair = f"{a.type} {a.name}, {b.name}"
@@ -244,6 +263,9 @@ class Values(Memory):
         return Value(self.emit(f"select {parts}"), yes.dtype, yes.width)
 
     def multiply_add(self, left: Value, right: Value, total: Value) -> Value:
+        if total.dtype in dtypes.SHORT_FLOATS:
+            a, b, c = (self.wide(v) for v in (left, right, total))
+            return self.short(self.multiply_add(a, b, c), total.dtype)
         (a, b, c), width = self.level(left, right, total)
         name = f"llvm.fma.{suffix(a.dtype, width)}"
         self.intrinsic(name, a.type, ", ".join([a.type] * 3))
@@ -251,6 +273,8 @@ class Values(Memory):
         return Value(self.emit(f"call {a.type} @{name}({arguments})"), a.dtype, width)
 
     def _unary(self, op: str, value: Value) -> Value:
+        if value.dtype in dtypes.SHORT_FLOATS:
+            return self.short(self._unary(op, self.wide(value)), value.dtype)
         if op == "neg":
             if not dtypes.is_float(value.dtype):
                 return self.apply("sub", Value("0", value.dtype, 1), value)
@@ -286,6 +310,10 @@ class Values(Memory):
     def _cast(self, value: Value, dtype: str) -> Value:
         if value.dtype == dtype:
             return value
+        if value.dtype in dtypes.SHORT_FLOATS:
+            return self._cast(self.wide(value), dtype)
+        if dtype in dtypes.SHORT_FLOATS:
+            return narrowed(self, self._cast(value, "float32"), dtype, self.target)
         if dtype == "bool":
             return self.apply("ne", value, Value(constant(0, value.dtype), value.dtype, 1))
         before, after = dtypes.is_float(value.dtype), dtypes.is_float(dtype)

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
 import onnx
 from onnx.reference import ReferenceEvaluator
 
-from tilewright.graph.onnx.source import Source
+from tilewright.graph.onnx.source import Refusal, Source
 
 # These make something new each time, or hold graphs that read names from outside.
 _NEVER = frozenset(
     {"RandomNormal", "RandomUniform", "RandomNormalLike", "RandomUniformLike", "Bernoulli"}
     | {"Multinomial", "If", "Loop", "Scan"}
 )
+MAX_FOLDED = 1 << 28  # elements: a gigabyte of float32
 # Inputs of which only the shape or the type matters.
 _DESCRIBED = {"Shape": (0,), "Size": (0,), "CastLike": (1,)}
 
@@ -38,7 +40,8 @@ def would_fold(source: Source) -> bool:
 def fold(source: Source, opsets: Sequence[onnx.OperatorSetIdProto]) -> list[np.ndarray] | None:
     """Return the outputs of a node whose inputs are all constant, or None for any other.
 
-    An input counts as constant where only its shape or type matters, for these are known.
+    An input counts as constant where only its shape or type matters, for these are known. Raises
+    `Refusal` if that cannot be computed.
     """
     if source.op in _NEVER or not source.standard:
         return None
@@ -61,8 +64,29 @@ def fold(source: Source, opsets: Sequence[onnx.OperatorSetIdProto]) -> list[np.n
     graph = onnx.helper.make_graph([source.proto], "fold", inputs, outputs)
     model = onnx.helper.make_model(graph, opset_imports=list(opsets))
     try:
-        results = ReferenceEvaluator(model).run(None, feed)
-    except (NotImplementedError, RuntimeError, ValueError, TypeError):
-        return None  # the importer then says that the operator is not supported
-    found = iter(np.asarray(result) for result in results)
+        _check_size(source.op, list(feed.values()))
+        with np.errstate(all="ignore"):
+            results = ReferenceEvaluator(model).run(None, feed)
+        arrays = [np.asarray(result) for result in results]
+    except NotImplementedError:
+        raise Refusal("not supported") from None
+    except Exception as error:  # whatever onnx raises on what it cannot compute
+        why = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise Refusal(f"it cannot be computed from its constants: {why}") from None
+    found = iter(arrays)
     return [next(found) if name else np.zeros(0) for name in source.outputs]
+
+
+def _check_size(op: str, given: list[np.ndarray]) -> None:
+    """Raise ValueError for what would fill the memory: a few numbers can ask for any amount."""
+    match op, given:
+        case "ConstantOfShape", [shape, *_]:
+            count = math.prod(shape.ravel().tolist())
+        case "Expand" | "Tile", [data, by, *_]:
+            count = math.prod(by.ravel().tolist()) * (data.size if op == "Tile" else 1)
+        case "Range", [start, limit, step]:
+            count = float(limit - start) / float(step) if step else math.inf
+        case _:
+            return
+    if count > MAX_FOLDED:
+        raise ValueError(f"it asks for {count:g} elements, too many")

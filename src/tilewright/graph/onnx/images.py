@@ -15,6 +15,9 @@ def conv(source: Source) -> str:
     if kernel != W.shape[2:]:
         raise Refusal(f"kernel_shape {kernel} is not that of its weights {W.shape}")
     strides, dilations = _pair(source, "strides"), _pair(source, "dilations")
+    groups = source.attribute("group", 1)
+    if groups < 1 or not W.size:
+        raise Refusal(f"{groups} groups and weights of shape {W.shape} make no channels")
     operands = [source.value(0), source.value(1)]
     if source.has(2):
         source.constant(2, "bias")
@@ -25,7 +28,7 @@ def conv(source: Source) -> str:
         strides=strides,
         pads=_pads(source, kernel, strides, dilations),
         dilations=dilations,
-        groups=source.attribute("group", 1),
+        groups=groups,
         bias=int(source.has(2)),
     )
 
@@ -73,7 +76,7 @@ def global_average_pool(source: Source) -> str:
 def reduce_mean(source: Source) -> str:
     n, c, _, _ = _rank4(source)
     axes = source.numbers("axes", 1)
-    if axes is None or {axis % 4 for axis in axes} != {2, 3}:
+    if axes is None or set(source.axes(axes, 4)) != {2, 3}:
         raise Refusal(f"it averages over axes {axes}, not over the two of the image")
     if not source.attribute("keepdims", 1):
         return source.node("global_average_pool_nchw", source.value())
@@ -135,7 +138,12 @@ def _pair(source: Source, name: str) -> Shape:
 
 
 def _pads(source: Source, kernel: Shape, strides: Shape, dilations: Shape) -> Shape:
-    """Return the padding as top, left, bottom, right, automatic padding worked out."""
+    """Return the padding as top, left, bottom, right, automatic padding worked out.
+
+    SAME makes ceil(size / stride) windows. Strides beyond the window may need less than the image:
+    that the last element is not read is all the same, but with more left over onnxruntime (1.32)
+    fails to pool, and its convolutions begin elsewhere than others, so such nodes are refused.
+    """
     mode = source.attribute("auto_pad", "NOTSET")
     if mode == "VALID":
         return (0, 0, 0, 0)
@@ -144,12 +152,20 @@ def _pads(source: Source, kernel: Shape, strides: Shape, dilations: Shape) -> Sh
         if len(pads) != 4 or min(pads) < 0:
             raise Refusal(f"pads {pads} are not four that are not negative")
         return pads
+    if mode not in ("SAME_UPPER", "SAME_LOWER"):
+        raise Refusal(f"auto_pad {mode!r} is none of NOTSET, VALID, SAME_UPPER and SAME_LOWER")
     before: list[int] = []
     after: list[int] = []
     for axis, size in enumerate(source.shape()[2:]):
         steps = -(-size // strides[axis]) - 1
         reach = dilations[axis] * (kernel[axis] - 1) + 1
-        total = max(0, steps * strides[axis] + reach - size)
+        total = steps * strides[axis] + reach - size
+        if total < -1:
+            raise Refusal(
+                f"auto_pad {mode} with strides {strides} beyond the window {kernel} leaves open "
+                "which elements are read; state pads instead"
+            )
+        total = max(0, total)
         small, large = total // 2, total - total // 2
         before.append(large if mode == "SAME_LOWER" else small)
         after.append(small if mode == "SAME_LOWER" else large)

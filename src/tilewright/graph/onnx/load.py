@@ -11,6 +11,7 @@ import onnx.checker
 from tilewright.errors import ModelError
 from tilewright.graph.builder import Builder
 from tilewright.graph.ir import Graph
+from tilewright.graph.onnx.check import check_graph, check_outputs
 from tilewright.graph.onnx.fold import fold, would_fold
 from tilewright.graph.onnx.importers import IMPORTERS, supported
 from tilewright.graph.onnx.inputs import OpenShapesError, inputs_of
@@ -29,6 +30,7 @@ def load(
     for all shapes that are open and all nodes that are not supported.
     """
     model, name = read(path)
+    check_graph(model.graph, name)
     problems: list[str] = []
     try:
         inputs = inputs_of(model, shapes, name)
@@ -44,9 +46,11 @@ def load(
     if problems:
         raise ModelError("\n".join(problems))
     try:
-        return scope.builder.finish([scope.value(output.name) for output in model.graph.output])
+        graph = scope.builder.finish([scope.value(output.name) for output in model.graph.output])
     except Refusal as problem:
         raise ModelError(f"cannot load {name}: its output {problem}.") from None
+    check_outputs(graph, model.graph.output, name, extents_hold=not shapes)
+    return graph
 
 
 def _import(model: onnx.ModelProto, scope: Scope) -> list[str]:
@@ -67,7 +71,7 @@ def _import(model: onnx.ModelProto, scope: Scope) -> list[str]:
 def _translate(source: Source, model: onnx.ModelProto, read_names: set[str]) -> None:
     """Put the outputs of a node into its scope; raise `Refusal` if that cannot be."""
     scope, outputs = source.scope, source.outputs
-    if source.standard and source.op in IMPORTERS:
+    if source.standard and onnx.defs.has(source.op):
         _check(source.proto, model)
     if any(name in scope.unknown or name in scope.pending for name in source.inputs):
         # It follows a node that was refused: only its kind counts.
@@ -78,7 +82,13 @@ def _translate(source: Source, model: onnx.ModelProto, read_names: set[str]) -> 
         if not source.standard or source.op not in IMPORTERS:
             raise Refusal("not supported")
         return
-    if (folded := fold(source, model.opset_import)) is not None:
+    folded = None
+    try:
+        folded = fold(source, model.opset_import)
+    except Refusal:
+        if not source.standard or source.op not in IMPORTERS:
+            raise
+    if folded is not None:
         scope.constants.update(zip(outputs, folded, strict=False))
         return
     if not source.standard or source.op not in IMPORTERS:
@@ -91,6 +101,9 @@ def _translate(source: Source, model: onnx.ModelProto, read_names: set[str]) -> 
 
 def _check(proto: onnx.NodeProto, model: onnx.ModelProto) -> None:
     """Refuse a node that lacks inputs or attributes that its operator must have."""
+    for attribute in proto.attribute:
+        if attribute.ref_attr_name:
+            raise Refusal(f"its {attribute.name} refers to an attribute of a function, in none")
     context = onnx.checker.C.CheckerContext()
     context.ir_version = model.ir_version
     context.opset_imports = {opset.domain: opset.version for opset in model.opset_import}

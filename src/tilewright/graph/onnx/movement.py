@@ -10,7 +10,9 @@ from tilewright.graph.onnx.source import Refusal, Source
 
 def reshape(source: Source) -> str:
     shape = source.shape()
-    asked = [int(extent) for extent in source.constant(1, "shape").reshape(-1)]
+    asked = list(source.integers(1, "shape"))
+    if asked.count(-1) > 1 or min(asked, default=0) < -1:
+        raise Refusal(f"it asks for the shape {tuple(asked)}, where at most one extent may be -1")
     if not source.attribute("allowzero", 0):
         asked = [shape[i] if e == 0 and i < len(shape) else e for i, e in enumerate(asked)]
     if -1 in asked:
@@ -23,6 +25,8 @@ def flatten(source: Source) -> str:
     shape = source.shape()
     axis = source.attribute("axis", 1)
     axis += len(shape) if axis < 0 else 0
+    if not 0 <= axis <= len(shape):
+        raise Refusal(f"its axis {source.attribute('axis', 1)} is none of shape {shape}")
     return _reshape(source, (math.prod(shape[:axis]), math.prod(shape[axis:])))
 
 
@@ -31,7 +35,7 @@ def squeeze(source: Source) -> str:
     axes = source.numbers("axes", 1)
     gone = {i for i, e in enumerate(shape) if e == 1}
     if axes is not None:
-        asked = {axis % len(shape) for axis in axes}
+        asked = set(source.axes(axes, len(shape)))
         if not asked <= gone:
             raise Refusal(f"it removes axes {axes} of a tensor of shape {shape}")
         gone = asked
@@ -41,8 +45,7 @@ def squeeze(source: Source) -> str:
 def unsqueeze(source: Source) -> str:
     shape = list(source.shape())
     axes = source.numbers("axes", 1) or ()
-    rank = len(shape) + len(axes)
-    for axis in sorted(axis % rank for axis in axes):
+    for axis in sorted(source.axes(axes, len(shape) + len(axes))):
         shape.insert(axis, 1)
     return _reshape(source, tuple(shape))
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
+from tilewright.graph.ir import Shape
 from tilewright.graph.onnx.source import Refusal, Source
 
 
@@ -14,9 +17,9 @@ def relu(source: Source) -> str:
 def clip(source: Source) -> str:
     low, high = -np.inf, np.inf
     if source.has(1):
-        low = float(source.constant(1, "lower bound"))
+        low = source.number(1, "lower bound")
     if source.has(2):
-        high = float(source.constant(2, "upper bound"))
+        high = source.number(2, "upper bound")
     low, high = source.attribute("min", low), source.attribute("max", high)
     if low != 0 or high < np.finfo(np.float32).max:
         raise Refusal(f"it clips to [{low:g}, {high:g}]; only [0, inf], a ReLU, is supported")
@@ -40,7 +43,7 @@ def identity(source: Source) -> str:
 
 
 def dropout(source: Source) -> str:
-    if source.has(2) and bool(source.constant(2, "training mode")):
+    if source.has(2) and source.number(2, "training mode"):
         raise Refusal("it is in training mode")
     return source.value()
 
@@ -56,6 +59,13 @@ def cast_like(source: Source) -> str:
     return source.value()
 
 
+def _together(large: Shape, small: Shape) -> Shape:
+    try:
+        return np.broadcast_shapes(large, small)
+    except ValueError:
+        raise Refusal(f"it adds tensors of shapes {large} and {small}, which do not fit") from None
+
+
 def _add(source: Source, left: int, right: int) -> str:
     """Add two inputs; the smaller one, which must be constant, is repeated along the larger."""
     if source.known(left) is not None:
@@ -63,4 +73,9 @@ def _add(source: Source, left: int, right: int) -> str:
     large, small = source.shape(left), source.shape(right)
     if large != small and source.known(right) is None:
         raise Refusal(f"it adds tensors of shapes {large} and {small}, neither of them constant")
+    if small != large and math.prod(_together(large, small)) > math.prod(large):
+        raise Refusal(
+            f"it repeats a computed tensor of shape {large} to add a constant of shape {small}; "
+            "only constants are repeated"
+        )
     return source.node("add", source.value(left), source.value(right))

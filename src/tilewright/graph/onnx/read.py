@@ -64,7 +64,15 @@ def constants_of(model: onnx.ModelProto, path: str) -> dict[str, np.ndarray]:
     for tensor in model.graph.initializer:
         try:
             arrays[tensor.name] = onnx.numpy_helper.to_array(tensor)
-        except (ValueError, TypeError, OSError, onnx.checker.ValidationError) as error:
+        except MemoryError:
+            raise ModelError(
+                f"cannot load {path}: its constant {tensor.name!r} of shape {tuple(tensor.dims)} "
+                "does not fit into memory."
+            ) from None
+        except (
+            *(ValueError, TypeError, KeyError, IndexError, OverflowError, OSError),
+            onnx.checker.ValidationError,
+        ) as error:
             raise _broken(
                 path, f"constant {tensor.name!r} does not fit its shape: {error}"
             ) from None
@@ -73,7 +81,15 @@ def constants_of(model: onnx.ModelProto, path: str) -> dict[str, np.ndarray]:
 
 def _check_operator_set(model: onnx.ModelProto, path: str) -> None:
     versions = [o.version for o in model.opset_import if o.domain in ("", "ai.onnx")]
-    if versions and versions[0] < OLDEST:
+    newest = onnx.defs.onnx_opset_version()
+    if len(versions) != 1 or versions[0] > newest:
+        stated = ", ".join(map(str, versions)) or "not stated"
+        raise ModelError(
+            f"cannot load {path}: its operator set is {stated}; it must be one, and onnx "
+            f"{onnx.__version__} knows up to {newest}.\n"
+            "  Export it again for an older one, or update the onnx package."
+        )
+    if versions[0] < OLDEST:
         raise ModelError(
             f"cannot load {path}: it uses operator set {versions[0]}, older than {OLDEST}.\n"
             "  Export it again, or raise it with onnx.version_converter.convert_version."

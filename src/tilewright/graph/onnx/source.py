@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -10,6 +12,7 @@ import onnx
 
 from tilewright.graph.builder import Builder
 from tilewright.graph.ir import Attribute, Shape
+from tilewright.graph.onnx.check import MAX_ELEMENTS
 
 T = TypeVar("T", int, float, str, tuple[int, ...])
 
@@ -40,6 +43,8 @@ class Scope:
             array = self.constants[name]
             if array.dtype != np.float32:
                 raise Refusal(f"{name!r} is of type {array.dtype}; only float32 is computed")
+            if not array.size:
+                raise Refusal(f"{name!r} has the shape {array.shape}, without elements")
             self.values[name] = self.builder.constant(name, array)
         return self.values[name]
 
@@ -60,24 +65,45 @@ class Source:
         return index < len(self.inputs) and self.inputs[index] != ""
 
     def value(self, index: int = 0) -> str:
-        return self.scope.value(self.inputs[index])
+        return self.scope.value(self._input(index))
 
     def shape(self, index: int = 0) -> Shape:
-        name = self.inputs[index]
+        name = self._input(index)
         if name in self.scope.constants:
             return self.scope.constants[name].shape
         return self.builder.shape(self.value(index))
 
     def known(self, index: int) -> np.ndarray | None:
         """Return the input `index` if it is a constant."""
-        return self.scope.constants.get(self.inputs[index])
+        return self.scope.constants.get(self._input(index))
+
+    def _input(self, index: int) -> str:
+        if not self.has(index):
+            raise Refusal(f"its input {index} is missing")
+        return self.inputs[index]
 
     def constant(self, index: int, what: str) -> np.ndarray:
         """Return the constant input `index`; refuse the node if it is computed."""
-        array = self.known(index)
+        array, name = self.known(index), self.inputs[index]
         if array is None:
-            raise Refusal(f"its {what} {self.inputs[index]!r} is computed, not constant")
+            made = name in self.scope.values
+            why = "is computed, not constant" if made else "is missing: nothing makes it"
+            raise Refusal(f"its {what} {name!r} {why}")
         return array
+
+    def number(self, index: int, what: str) -> float:
+        """Return the constant input `index`, a single number or bool."""
+        array = self.constant(index, what)
+        if array.size != 1 or array.dtype.kind not in "fiub":
+            raise Refusal(f"its {what} is {array.dtype} of shape {array.shape}, no single number")
+        return float(array.reshape(-1)[0])
+
+    def integers(self, index: int, what: str) -> tuple[int, ...]:
+        """Return the constant input `index`, a list of integers."""
+        array = self.constant(index, what)
+        if array.dtype.kind != "i" or array.ndim > 1:
+            raise Refusal(f"its {what} is {array.dtype} of shape {array.shape}, no integers")
+        return tuple(int(i) for i in np.atleast_1d(array))
 
     def attribute(self, name: str, default: T) -> T:
         """Return an attribute in the type of `default`, which stands for one that is absent."""
@@ -85,17 +111,28 @@ class Source:
             return default
         value: Any = onnx.helper.get_attribute_value(self._attributes[name])
         make: Any = type(default)
-        return make(value.decode() if isinstance(value, bytes) else value)
+        return make(value.decode(errors="replace") if isinstance(value, bytes) else value)
 
     def numbers(self, name: str, index: int) -> tuple[int, ...] | None:
         """Return integers that old operator sets give as an attribute, newer ones as an input."""
         if name in self._attributes:
             return self.attribute(name, ())
         if self.has(index):
-            return tuple(int(i) for i in np.atleast_1d(self.constant(index, name)))
+            return self.integers(index, name)
         return None
+
+    def axes(self, axes: Sequence[int], rank: int) -> tuple[int, ...]:
+        """Return axes counted from the front; refuse those that are not there, or there twice."""
+        found = tuple(axis + rank if axis < 0 else axis for axis in axes)
+        if any(not 0 <= axis < rank for axis in found) or len(set(found)) < len(found):
+            raise Refusal(f"its axes {tuple(axes)} are not different ones of {rank}")
+        return found
 
     def node(self, op: str, *inputs: str, part: str = "", **attributes: Attribute) -> str:
         """Add a node to the graph that makes this one's first output, or a named `part` of it."""
         output = f"{self.outputs[0]}.{part}" if part else self.outputs[0]
-        return self.builder.node(op, inputs, output, name=self.name, attributes=attributes)
+        made = self.builder.node(op, inputs, output, name=self.name, attributes=attributes)
+        shape = self.builder.shape(made)
+        if min(shape, default=1) < 1 or math.prod(shape) > MAX_ELEMENTS:
+            raise Refusal(f"it makes a tensor of shape {shape}, which is empty or too large")
+        return made

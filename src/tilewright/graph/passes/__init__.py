@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tilewright.errors import ModelError
 from tilewright.graph.ir import Graph
 from tilewright.graph.passes.absorb_bias import absorb_bias
 from tilewright.graph.passes.absorb_relu import absorb_relu
@@ -19,7 +20,17 @@ def optimize(graph: Graph) -> Graph:
 
     Its operators are conv2d, pool2d, global_average_pool, dense, transpose, relu, add and reshape;
     images are channels last, and what can be is fused into the convolution or product before it.
+    Raises `ModelError` if that does not fit into memory.
     """
+    try:
+        return _optimize(graph)
+    except MemoryError as error:
+        raise ModelError(
+            f"cannot compile this network: a constant of it does not fit into memory ({error})."
+        ) from None
+
+
+def _optimize(graph: Graph) -> Graph:
     graph = fold_batch_norm(graph)
     graph = channels_last(graph)
     graph = fold_constants(graph)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tilewright.errors import ModelError
 from tilewright.graph.builder import Builder
 from tilewright.graph.ir import Graph, Node, Shape
 from tilewright.graph.operators.operator import ints
@@ -69,6 +70,11 @@ class _Views:
 
     def weights_last(self, name: str) -> str:
         """Return the weights `name` of a convolution, OIHW, as HWIO."""
+        if name not in self.builder.constants:
+            raise ModelError(
+                f"cannot compile a convolution whose weights {name!r} are computed: store them in "
+                "the model as a constant."
+            )
         return self.builder.constant(
             f"{name}.hwio", self.builder.constants[name].transpose(2, 3, 1, 0)
         )

@@ -57,5 +57,6 @@ def _affine(norm: Node, constants: dict[str, np.ndarray]) -> tuple[np.ndarray, n
     scale, shift, mean, var = (constants[name].astype(np.float64) for name in norm.inputs[1:])
     epsilon = norm.attributes["epsilon"]
     assert isinstance(epsilon, float)
-    factor = scale / np.sqrt(var + epsilon)
+    with np.errstate(invalid="ignore", divide="ignore"):  # as in the model: no value, or infinite
+        factor = scale / np.sqrt(var + epsilon)
     return factor, shift - mean * factor

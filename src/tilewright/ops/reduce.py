@@ -1,0 +1,94 @@
+"""Reductions over any axes: sum, mean, max, min, product, and where the greatest element is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+
+import tilewright.expr.tensor as te
+from tilewright import dtypes
+from tilewright.errors import ExpressionError
+from tilewright.expr.scalar import equal, not_equal
+from tilewright.expr.tensor import REDUCTIONS, Reduce
+from tilewright.ops.fold import axes_of, folded, rows_of
+
+KINDS = (*REDUCTIONS, "mean")
+
+
+@dataclass(frozen=True)
+class Reduction:
+    """X reduced over `axes`; what `kind` is one of: sum, max, min, prod, mean.
+
+    X is seen with neighbouring axes merged that are all reduced, or all kept (`fold.folded`); the
+    result holds the merged axes that are kept. Means are of floats, and err as `norm` says.
+    """
+
+    kind: str
+    shape: tuple[int, ...]
+    axes: tuple[int, ...]
+    dtype: str = "float32"
+
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS:
+            raise ExpressionError(f"unknown reduction {self.kind!r}: it is {', '.join(KINDS)}.")
+        if self.kind == "mean" and not dtypes.is_float(self.dtype):
+            raise ExpressionError(f"mean of {self.dtype}: it is of floats; cast, or take the sum.")
+        axes_of(self.kind, self.shape, self.axes)
+
+    @property
+    def name(self) -> str:
+        over = ", ".join(map(str, axes_of(self.kind, self.shape, self.axes)))
+        return f"{self.kind} {'x'.join(map(str, self.shape))} over {over}"
+
+    def expression(self) -> te.Tensor:
+        shape, gone = folded(self.shape, axes_of(self.kind, self.shape, self.axes))
+        x = te.tensor("X", shape, self.dtype)
+        over = [te.reduce_axis(f"r{d}", n) for d, n in enumerate(shape) if gone[d]]
+        kept = tuple(n for d, n in enumerate(shape) if not gone[d])
+        kind = "sum" if self.kind == "mean" else self.kind
+
+        def value(*i: te.Axis) -> Reduce:
+            rest, reduced = iter(i), iter(over)
+            return te.reduce(kind, x[tuple(next(reduced if g else rest) for g in gone)], over)
+
+        total = te.compute("total", kept, value)
+        if self.kind != "mean":
+            return total
+        share = 1.0 / prod(axis.extent for axis in over)
+        return te.compute("out", kept, lambda *i: total[i] * share)
+
+
+@dataclass(frozen=True)
+class ArgMax:
+    """The index, in int64, of the first greatest element along `axis`, or of the first NaN.
+
+    X is seen as (outer, axis, inner), like that of softmax.
+    """
+
+    shape: tuple[int, ...]
+    axis: int = -1
+    dtype: str = "float32"
+
+    def __post_init__(self) -> None:
+        axes_of("argmax", self.shape, self.axis)
+
+    @property
+    def name(self) -> str:
+        return f"argmax {'x'.join(map(str, self.shape))} over {self.axis % len(self.shape)}"
+
+    def expression(self) -> te.Tensor:
+        shape = rows_of(self.shape, self.axis % len(self.shape))
+        x = te.tensor("X", shape, self.dtype)
+        kept = (shape[0], *shape[2:])
+        j, k = te.reduce_axis("j", shape[1]), te.reduce_axis("k", shape[1])
+        top = te.compute("top", kept, lambda o, *i: te.max(x[o, j, *i], over=j))
+
+        def first(o: te.Axis, *i: te.Axis) -> Reduce:
+            one = x[o, k, *i]
+            found = equal(one, top[o, *i])
+            if dtypes.is_float(self.dtype):
+                found = found | not_equal(one, one)
+            return te.min(te.select(found, te.cast("int32", k), shape[1]), over=k)
+
+        place = te.compute("place", kept, first)
+        return te.compute("out", kept, lambda *i: te.cast("int64", place[i]))

@@ -1,0 +1,197 @@
+"""Resizing by the nearest element or by linear interpolation, one dimension after another.
+
+Which elements are read follows no affine index. So the result is computed in blocks of a few
+elements, for each of which the source moves on by about as many: `y = q * block + r` reads a window
+at `q * step + first`, and a table says which elements of it, or how much of each.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+
+import numpy as np
+
+import tilewright.expr.tensor as te
+from tilewright import dtypes
+from tilewright.errors import ExpressionError
+from tilewright.expr.affine import Affine
+from tilewright.expr.scalar import Scalar, equal
+
+MODES = ("nearest", "linear")
+COORDINATES = ("half_pixel", "asymmetric", "align_corners")
+ROUNDINGS = ("round_prefer_floor", "round_prefer_ceil", "floor", "ceil")
+MAX_BLOCK = 64
+
+Taps = tuple[tuple[int, Fraction], ...]  # which elements one of the result reads, how much of each
+
+
+@dataclass(frozen=True)
+class Resize:
+    """X at another size, as ONNX's Resize: `size` has an extent for each dimension of `shape`.
+
+    `coordinates` says where elements of the result lie in X, and `rounding` which is the nearest.
+    """
+
+    shape: tuple[int, ...]
+    size: tuple[int, ...]
+    mode: str = "nearest"
+    coordinates: str = "half_pixel"
+    rounding: str = "round_prefer_floor"
+    dtype: str = "float32"
+
+    def __post_init__(self) -> None:
+        if len(self.shape) != len(self.size) or min((*self.shape, *self.size), default=0) < 1:
+            raise ExpressionError(
+                f"resize of {self.shape} to {self.size}: give an extent of at least 1 for each "
+                "dimension, that of X where it stays."
+            )
+        for what, value, of in (
+            ("mode", self.mode, MODES), ("coordinates", self.coordinates, COORDINATES),
+            ("rounding", self.rounding, ROUNDINGS),
+        ):  # fmt: skip
+            if value not in of:
+                raise ExpressionError(
+                    f"resize with {what} {value!r}: it is one of {', '.join(of)}."
+                )
+        if self.mode == "linear" and not dtypes.is_float(self.dtype):
+            raise ExpressionError(f"linear resize of {self.dtype}: it takes floats; cast X first.")
+
+    @property
+    def name(self) -> str:
+        shape, size = ("x".join(map(str, e)) for e in (self.shape, self.size))
+        return f"resize {shape} to {size}, {self.mode} {self.coordinates}"
+
+    def expression(self) -> te.Tensor:
+        """Return a stage for each dimension that changes, and one for all that repeat elements."""
+        made = te.tensor("X", self.shape, self.dtype)
+        plans = {d: self._plan(d) for d, n in enumerate(self.shape) if n != self.size[d]}
+        simple = [d for d, plan in plans.items() if plan.window == 1]
+        groups = [[d] for d in plans if d not in simple] + ([simple] if simple else [])
+        for place, group in enumerate(groups or [[]]):
+            name = "out" if place >= len(groups) - 1 else f"resized{place}"
+            made = self._resized(name, made, {d: plans[d] for d in group})
+        return made
+
+    def _resized(self, name: str, source: te.Tensor, plans: dict[int, Plan]) -> te.Tensor:
+        axes: list[te.Axis] = []
+        at: list[Affine] = []
+        read: list[Affine] = []
+        shape = list(source.shape)
+        for d, extent in enumerate(source.shape):
+            plan = plans.get(d)
+            q = te.Axis(f"{name}{d}", plan.blocks if plan else extent)
+            r = te.Axis(f"{name}{d}r", plan.block if plan else 1)
+            split = plan is not None and plan.block > 1
+            axes += (q, r) if split else (q,)
+            at.append(q * plan.block + r if plan and split else q.affine)
+            read.append(q * plan.step + plan.first if plan else q.affine)
+            shape[d] = self.size[d] if plan else extent
+        value = source[tuple(read)] if all(p.window == 1 for p in plans.values()) else None
+        if value is None:
+            ((d, plan),) = plans.items()
+            value = self._tapped(source, tuple(read), d, plan, at[d])
+        return te.stage(name, axes, value, shape, at)
+
+    def _tapped(
+        self, source: te.Tensor, read: tuple[Affine, ...], d: int, plan: Plan, at: Affine
+    ) -> Scalar:
+        """Return the element that a table of places names, or a sum that a table weighs."""
+        loads: list[Scalar] = []
+        n = source.shape[d]
+        for k in range(plan.window):
+            i = read[d] + k
+            load: Scalar = source[(*read[:d], i, *read[d + 1 :])]
+            low, high = plan.first + k, (plan.blocks - 1) * plan.step + plan.first + k
+            if high >= n:
+                load = te.select(i < n, load, 0.0 if self.mode == "linear" else 0)
+            if low < 0:
+                load = te.select(i >= 0, load, 0.0 if self.mode == "linear" else 0)
+            loads.append(load)
+        if self.mode == "nearest":
+            place = te.table("place", plan.places(), "int32")
+            value = loads[0]
+            for k, load in enumerate(loads[1:], 1):
+                value = te.select(equal(place[at], k), load, value)
+            return value
+        share = te.table("share", plan.shares(), self.dtype)
+        total: Scalar | None = None
+        for k, load in enumerate(loads):
+            part = load * share[at, k]
+            total = part if total is None else total + part
+        assert total is not None
+        return total
+
+    def _plan(self, d: int) -> Plan:
+        n, size = self.shape[d], self.size[d]
+        taps = tuple(self._taps(y, n, size) for y in range(size))
+        return _planned(taps)
+
+    def _taps(self, y: int, n: int, size: int) -> Taps:
+        match self.coordinates:
+            case "half_pixel":
+                x = Fraction(2 * y + 1, 2) * n / size - Fraction(1, 2)
+            case "asymmetric":
+                x = Fraction(y * n, size)
+            case _:
+                x = Fraction(y * (n - 1), size - 1) if size > 1 else Fraction(0)
+        if self.mode == "nearest":
+            half = Fraction(1, 2)
+            nearest = {
+                "round_prefer_floor": math.ceil(x - half),
+                "round_prefer_ceil": math.floor(x + half),
+                "floor": math.floor(x),
+                "ceil": math.ceil(x),
+            }[self.rounding]
+            return ((min(max(nearest, 0), n - 1), Fraction(1)),)
+        x = min(max(x, Fraction(0)), Fraction(n - 1))
+        low = math.floor(x)
+        return ((low, 1 - (x - low)), *(((low + 1, x - low),) if x > low else ()))
+
+
+@dataclass(frozen=True)
+class Plan:
+    """One dimension in blocks: block q reads `window` elements from `q * step + first` on."""
+
+    taps: tuple[Taps, ...]
+    block: int
+    step: int
+    first: int
+    window: int
+
+    @property
+    def blocks(self) -> int:
+        return -(-len(self.taps) // self.block)
+
+    def places(self) -> list[int]:
+        """Return where in its window each element of the result is found."""
+        return [taps[0][0] - self._start(y) for y, taps in enumerate(self.taps)]
+
+    def shares(self) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
+        """Return how much of each element of its window an element of the result is."""
+        out = np.zeros((len(self.taps), self.window))
+        for y, taps in enumerate(self.taps):
+            for i, share in taps:
+                out[y, i - self._start(y)] = float(share)
+        return out
+
+    def _start(self, y: int) -> int:
+        return y // self.block * self.step + self.first
+
+
+@lru_cache(maxsize=256)
+def _planned(taps: tuple[Taps, ...]) -> Plan:
+    """Return the blocks whose windows are smallest, then shortest."""
+    lows = np.array([min(i for i, _ in each) for each in taps])
+    highs = np.array([max(i for i, _ in each) for each in taps])
+    at = np.arange(len(taps))
+    plans: list[Plan] = []
+    for block in range(1, min(len(taps), MAX_BLOCK) + 1):
+        rate = (highs[-1] - lows[0]) / max(1, len(taps) - 1) * block
+        for step in {math.floor(rate), math.ceil(rate), round(rate)}:
+            start = at // block * step
+            first = int((lows - start).min())
+            plans.append(Plan(taps, block, step, first, int((highs - start).max()) - first + 1))
+    return min(plans, key=lambda plan: (plan.window, plan.block))

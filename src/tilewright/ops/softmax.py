@@ -1,0 +1,67 @@
+"""Softmax and its logarithm over an axis."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import tilewright.expr.tensor as te
+from tilewright.ops.fold import axes_of, rows_of
+
+
+@dataclass(frozen=True)
+class Softmax:
+    """exp(X) over the sum of exp(X) along `axis`; X is seen as (outer, axis, inner).
+
+    The greatest element is subtracted first, so that no exponential overflows. `inner`, the product
+    of the extents after the axis, is left out if it is one.
+    """
+
+    shape: tuple[int, ...]
+    axis: int = -1
+    dtype: str = "float32"
+
+    def __post_init__(self) -> None:
+        axes_of("softmax", self.shape, self.axis)
+
+    @property
+    def name(self) -> str:
+        return f"softmax {'x'.join(map(str, self.shape))} over {self.axis % len(self.shape)}"
+
+    def expression(self) -> te.Tensor:
+        shape = rows_of(self.shape, self.axis % len(self.shape))
+        x = te.tensor("X", shape, self.dtype)
+        kept = (shape[0], *shape[2:])
+        j, k = te.reduce_axis("j", shape[1]), te.reduce_axis("k", shape[1])
+        top = te.compute("top", kept, lambda o, *i: te.max(x[o, j, *i], over=j))
+        raised = te.compute("raised", shape, lambda o, z, *i: te.exp(x[o, z, *i] - top[o, *i]))
+        total = te.compute("total", kept, lambda o, *i: te.sum(raised[o, k, *i], over=k))
+        share = te.compute("share", kept, lambda o, *i: 1.0 / total[o, *i])
+        return te.compute("out", shape, lambda o, z, *i: raised[o, z, *i] * share[o, *i])
+
+
+@dataclass(frozen=True)
+class LogSoftmax:
+    """The logarithm of softmax, X - max - log(sum(exp(X - max))); X is seen as by `Softmax`."""
+
+    shape: tuple[int, ...]
+    axis: int = -1
+    dtype: str = "float32"
+
+    def __post_init__(self) -> None:
+        axes_of("log_softmax", self.shape, self.axis)
+
+    @property
+    def name(self) -> str:
+        return f"log_softmax {'x'.join(map(str, self.shape))} over {self.axis % len(self.shape)}"
+
+    def expression(self) -> te.Tensor:
+        shape = rows_of(self.shape, self.axis % len(self.shape))
+        x = te.tensor("X", shape, self.dtype)
+        kept = (shape[0], *shape[2:])
+        j, k = te.reduce_axis("j", shape[1]), te.reduce_axis("k", shape[1])
+        top = te.compute("top", kept, lambda o, *i: te.max(x[o, j, *i], over=j))
+        total = te.compute(
+            "total", kept, lambda o, *i: te.sum(te.exp(x[o, k, *i] - top[o, *i]), over=k)
+        )
+        scale = te.compute("scale", kept, lambda o, *i: te.log(total[o, *i]))
+        return te.compute("out", shape, lambda o, z, *i: (x[o, z, *i] - top[o, *i]) - scale[o, *i])

@@ -1,0 +1,105 @@
+"""What movements and activations compute, said again with NumPy."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from tilewright.ops.activation import (
+    Activation,
+    Clip,
+    Elu,
+    Gelu,
+    HardSigmoid,
+    HardSwish,
+    LeakyRelu,
+    Sigmoid,
+    Silu,
+    Tanh,
+)
+from tilewright.ops.movement import Concat, Pad, Slice
+from tilewright.ops.resize import Resize
+from tilewright.tuning.task import Operator
+
+Array: TypeAlias = np.ndarray[Any, Any]
+
+
+def compute(operator: Operator, arrays: Mapping[str, Array]) -> Array | None:
+    """Return the result in float64; None for other operators."""
+    match operator:
+        case Concat():
+            parts = [arrays[f"X{i}"] for i in range(len(operator.shapes))]
+            return np.concatenate(parts, operator.axis)
+        case Slice():
+            cuts = zip(operator.start, operator.count, operator.step, strict=True)
+            return arrays["X"][np.ix_(*([a + i * step for i in range(n)] for a, n, step in cuts))]
+        case Pad():
+            width = list(zip(operator.before, operator.behind, strict=True))
+            more = {"constant_values": operator.value} if operator.mode == "constant" else {}
+            mode: Any = operator.mode
+            return np.pad(arrays["X"], width, mode, **more)
+        case Resize():
+            out = arrays["X"]
+            for d, (n, size) in enumerate(zip(operator.shape, operator.size, strict=True)):
+                out = out if n == size else _resized(operator, out, d, n, size)
+            return out
+        case Activation():
+            out = arrays["X"]
+            for function in operator.functions:
+                out = _applied(function, out)
+            return out
+        case _:
+            return None
+
+
+def _resized(op: Resize, x: Array, d: int, n: int, size: int) -> Array:
+    y = np.arange(size, dtype=np.float64)
+    match op.coordinates:
+        case "half_pixel":
+            at = ((2 * y + 1) * n - size) / (2 * size)
+        case "asymmetric":
+            at = y * n / size
+        case _:
+            at = y * (n - 1) / max(1, size - 1)
+    if op.mode == "nearest":
+        rounded = {
+            "round_prefer_floor": np.ceil(at - 0.5),
+            "round_prefer_ceil": np.floor(at + 0.5),
+            "floor": np.floor(at),
+            "ceil": np.ceil(at),
+        }[op.rounding]
+        return np.take(x, np.clip(rounded, 0, n - 1).astype(int), d)
+    at = np.clip(at, 0, n - 1)
+    low = np.floor(at).astype(int)
+    share = (at - low).reshape([-1 if i == d else 1 for i in range(x.ndim)])
+    high = np.minimum(low + 1, n - 1)
+    return np.take(x, low, d) * (1 - share) + np.take(x, high, d) * share
+
+
+def _applied(function: object, x: Array) -> Array:
+    match function:
+        case Gelu(tanh=True):
+            return 0.5 * x * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)))
+        case Gelu():
+            return 0.5 * x * (1 + np.vectorize(math.erf)(x / math.sqrt(2)))
+        case Silu(beta=beta):
+            return x / (1 + np.exp(-beta * x))
+        case Sigmoid():
+            return 1 / (1 + np.exp(-x))
+        case Tanh():
+            return np.tanh(x)
+        case HardSigmoid(alpha=alpha, beta=beta):
+            return np.clip(alpha * x + beta, 0, 1)
+        case HardSwish():
+            return x * np.clip(x / 6 + 0.5, 0, 1)
+        case LeakyRelu(alpha=alpha):
+            return np.where(x < 0, alpha * x, x)
+        case Elu(alpha=alpha):
+            return np.where(x < 0, alpha * np.expm1(np.minimum(x, 0)), x)
+        case Clip(low=low, high=high):
+            return np.clip(x, -np.inf if low is None else low, np.inf if high is None else high)
+        case _:
+            raise NotImplementedError(function)
