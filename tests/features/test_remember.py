@@ -11,7 +11,7 @@ class Counting:
     def __init__(self) -> None:
         self.asked = 0
 
-    def extract(self, space: Space[Schedule], rows: np.ndarray) -> np.ndarray:
+    def extract(self, _: Space[Schedule], rows: np.ndarray) -> np.ndarray:
         self.asked += len(rows)
         return np.repeat(rows.astype(np.float32) * 2 + 1, 2, axis=1)
 

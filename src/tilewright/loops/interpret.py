@@ -75,9 +75,9 @@ def interpret(nest: Nest, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndar
             is_float = dtypes.is_float(given.dtype.name)
             memory[buffer.name] = given.astype(np.float64) if is_float else given
         elif buffer.source:
-            made = packed(buffer, np.asarray(inputs[buffer.source]))
+            value = packed(buffer, np.asarray(inputs[buffer.source]))
             short = buffer.dtype in dtypes.SHORT_FLOATS
-            memory[buffer.name] = made.astype(np.float64) if short else made
+            memory[buffer.name] = value.astype(np.float64) if short else value
         else:
             memory[buffer.name] = _unwritten(buffer)
     for node in nest.body:
@@ -94,9 +94,19 @@ def _unwritten(buffer: Buffer) -> np.ndarray:
 
 def packed(buffer: Buffer, source: np.ndarray) -> np.ndarray:
     """Return the contents of a constant: what is made of its source, in the order of the loops."""
-    if buffer.made is not None:
-        made = evaluate(buffer.made, {buffer.source or "": source})[buffer.made.name]
-        source = made.astype(dtypes.numpy(buffer.dtype))
+    return laid_out(buffer, made(buffer, source))
+
+
+def made(buffer: Buffer, source: np.ndarray) -> np.ndarray:
+    """Return what a constant is made of: its source, or the value of its expression."""
+    if buffer.made is None:
+        return source
+    value = evaluate(buffer.made, {buffer.source or "": source})[buffer.made.name]
+    return value.astype(dtypes.numpy(buffer.dtype))
+
+
+def laid_out(buffer: Buffer, source: np.ndarray) -> np.ndarray:
+    """Return what a constant is made of in the order in which the loops read it."""
     if not buffer.layout:
         return source
     grid = np.ogrid[tuple(slice(0, int(n)) for n in buffer.shape)]

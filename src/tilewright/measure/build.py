@@ -19,8 +19,8 @@ class Request:
 
     `best` is the least time known for its task in seconds, or None: a candidate three times slower
     is timed only once. `cold` asks for constants that are not in the cache near the core, as inside
-    of a network, where other layers ran since. `error` is what its algorithm may add to the error of
-    rounding, as a share of the largest result.
+    of a network, where other layers ran since. `error` is what its algorithm may add to the error
+    of rounding, as a share of the largest result.
     """
 
     expression: Tensor

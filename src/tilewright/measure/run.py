@@ -16,9 +16,11 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from tilewright import dtypes
 from tilewright.expr.rounding import rough
 from tilewright.expr.tensor import Tensor
-from tilewright.loops.interpret import packed
+from tilewright.loops.interpret import laid_out, made
+from tilewright.loops.nodes import Buffer
 from tilewright.measure.build import Built
 from tilewright.measure.guard import GuardedArena, poison
 from tilewright.records.trial import Failed, Measured
@@ -143,6 +145,7 @@ class Problem:
     reference: Array
     tolerance: Array  # what rounding may add to each element, inf where anything goes
     magnitude: float  # of the largest result that is finite
+    made: dict[str, Array] = field(default_factory=dict[str, Array])  # by digest
 
     @staticmethod
     def make(expression: Tensor, called: str, seed: int) -> Problem:
@@ -167,7 +170,7 @@ class Problem:
         for buffer in built.artifact.parameters:
             shape = [int(n) for n in buffer.shape]
             if buffer.source is not None:
-                given[buffer.name] = packed(buffer, self.inputs[buffer.source])
+                given[buffer.name] = laid_out(buffer, self._made(buffer))
                 places[buffer.name] = arena.allocate(shape, buffer.dtype)
                 places[buffer.name][...] = given[buffer.name]
             elif buffer.name in self.inputs:
@@ -176,6 +179,16 @@ class Problem:
                 places[buffer.name] = arena.allocate(shape, buffer.dtype)
                 poison(places[buffer.name])
         return places, given
+
+    def _made(self, buffer: Buffer) -> Array:
+        """Return what a constant is made of; the same for most candidates, so it is kept."""
+        assert buffer.source
+        if buffer.made is None:
+            return self.inputs[buffer.source]
+        key = buffer.made.digest
+        if key not in self.made:
+            self.made[key] = made(buffer, self.inputs[buffer.source])
+        return self.made[key]
 
     def compare(self, result: Array, share: float = 0.0) -> tuple[float, str]:
         """Return the greatest difference from the reference, and what is wrong: "" if nothing.
@@ -207,8 +220,8 @@ class Problem:
 
 def sample(rng: np.random.Generator, t: Tensor) -> Array:
     """Return random data for a tensor: unit normal, or small integers, none of them all zero."""
-    if t.dtype.startswith("float"):
-        return rng.standard_normal(t.shape).astype(t.dtype)
+    if dtypes.is_float(t.dtype):
+        return rng.standard_normal(t.shape).astype(dtypes.numpy(t.dtype))
     if t.dtype == "bool":
         return rng.integers(0, 2, t.shape).astype(np.bool_)
     low = 0 if t.dtype.startswith("u") else -8

@@ -37,7 +37,8 @@ class Control(Intrinsics):
         super().__init__(buffers, promoted, target)
         self.lanes = lanes
         self._conditions: dict[int, Conditions] = {}
-        self._alive: list[tuple[Node, ...]] = []  # keeps ids in _conditions valid
+        self._shapes: dict[int, tuple[list[Within], int]] = {}
+        self._alive: list[tuple[Node, ...]] = []  # keeps ids valid
 
     def nodes(self, nodes: tuple[Node, ...]) -> None:
         for node in nodes:
@@ -114,10 +115,18 @@ class Control(Intrinsics):
             case Binary(op="mul", left=left, right=right, dtype=dtype) if (
                 block.reduce == "sum" and dtypes.is_float(dtype)
             ):
-                if self.number(left) == 0.0 or self.number(right) == 0.0:
+                scales = self.number(left), self.number(right)
+                if 0.0 in scales:
                     return
                 before = self.load(block.buffer, block.index)
-                total = self.scaled_add(left, right, before)
+                if scales[0] in (1.0, -1.0):
+                    total = self.signed_add(scales[0], right, before)
+                elif scales[1] in (1.0, -1.0):
+                    total = self.signed_add(scales[1], left, before)
+                else:
+                    a, b = self.evaluate(left), self.evaluate(right)
+                    start = is_zero(before)
+                    total = self.apply("mul", a, b) if start else self.multiply_add(a, b, before)
             case _:
                 added = self.evaluate(value)
                 before = self.load(block.buffer, block.index)
@@ -129,17 +138,12 @@ class Control(Intrinsics):
             total = chosen(self, vector.active, total, before)
         self.store(block.buffer, block.index, total)
 
-    def scaled_add(self, left: Scalar, right: Scalar, total: Value) -> Value:
-        """Return total + left * right; a factor of one or minus one is not multiplied by."""
-        for factor, other in ((left, right), (right, left)):
-            scale = self.number(factor)
-            if scale in (1.0, -1.0):
-                value = self.evaluate(other)
-                if is_zero(total):
-                    return value if scale == 1.0 else self._unary("neg", value)
-                return self.apply("add" if scale == 1.0 else "sub", total, value)
-        a, b = self.evaluate(left), self.evaluate(right)
-        return self.apply("mul", a, b) if is_zero(total) else self.multiply_add(a, b, total)
+    def signed_add(self, sign: float, scalar: Scalar, total: Value) -> Value:
+        """Return total + scalar, or total - scalar if the sign is -1."""
+        value = self.evaluate(scalar)
+        if is_zero(total):
+            return value if sign > 0 else self._unary("neg", value)
+        return self.apply("add" if sign > 0 else "sub", total, value)
 
     # loops that are written out ----------------------------------------------------------------
 
@@ -168,12 +172,11 @@ class Control(Intrinsics):
             self.unrolled(loop)  # its rounds share elements, and more than their sum is wanted
             return
         common = self.conditions_of(loop.body).common
-        kept = [c for c in self._kept(loop) if c in common]
+        kept, most = self._shape(loop)
         start, end = self._span(loop, [c for c in common if c not in kept], 0, loop.extent)
         _, stop = self._span(loop, kept, start, end)
         outer = self.vector
         vectors: list[Vector] = []
-        most = self.lanes[element(loop, self.buffers)]
         for base in range(start, stop, most):
             whole, active = min(most, end - base), min(most, stop - base)
             width = most if whole == most else 1 << (whole - 1).bit_length()
@@ -190,6 +193,15 @@ class Control(Intrinsics):
             self.vector = vector
             self.nodes(loop.body)
         self.vector = outer
+
+    def _shape(self, loop: Loop) -> tuple[list[Within], int]:
+        """Return the conditions that a vector loop keeps, and its lanes; once for each loop."""
+        if id(loop) not in self._shapes:
+            common = self.conditions_of(loop.body).common
+            kept = [c for c in self._kept(loop) if c in common]
+            self._shapes[id(loop)] = kept, self.lanes[element(loop, self.buffers)]
+            self._alive.append((loop,))
+        return self._shapes[id(loop)]
 
     def _kept(self, loop: Loop) -> list[Within]:
         """Return the conditions where they fail lanes of registers keep what they hold.

@@ -81,7 +81,7 @@ class Values(Memory):
             return None
         at = 0
         for index, extent in zip(value.index, value.shape, strict=True):
-            if any(name not in self.env for name in index.variables):
+            if any(name not in self.env for name, _ in index.terms):
                 return None  # it differs between the lanes of the open vector
             fixed, dynamic = self.resolve(index)
             if dynamic:
