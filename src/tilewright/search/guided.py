@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -18,6 +19,8 @@ from tilewright.search.history import History, without_failures
 from tilewright.search.problem import Problem, demand
 from tilewright.space.space import Population
 
+SAMPLE = 512  # rows among which the prior chooses
+
 
 @dataclass(frozen=True, slots=True)
 class Guided:
@@ -26,7 +29,8 @@ class Guided:
     `epsilon` is the share of a batch drawn at random. The batch is picked from the `diversity`
     (lambda in the paper) times as many best rows, `alpha` being the worth of a new knob value in
     standard deviations of their predicted scores. Chains of `seeds` start from the best measured.
-    A model whose pairwise accuracy on a new batch is not above `chance` is not followed.
+    The first batch, before there is a model, is half what the problem's prior ranks high and half
+    random. A model whose pairwise accuracy on a new batch is not above `chance` is not followed.
     """
 
     model: CostModel = field(default_factory=Boosted)
@@ -88,10 +92,22 @@ class GuidedSearcher:
     def ask(self, n: int) -> Population:
         if self._told:
             self._learn()
+        if self._predictor is None and self._problem.prior is not None:
+            return self._first(self._problem.prior, n)
         guided = n - math.floor(self._spec.epsilon * n + self._rng.random())
         if self._predictor is None or not self._follow or guided < 1:
             return self._history.draw(self._rng, n)
         batch = self._promising(self._predictor, guided)
+        return np.concatenate([batch, self._history.draw(self._rng, n - len(batch))])
+
+    def _first(self, prior: Callable[[Population], NDArray[np.float64]], n: int) -> Population:
+        """Propose rows that the prior ranks high, and as many at random: a model needs both."""
+        rows = self._problem.space.sample(self._rng, max(SAMPLE, 16 * n))
+        scores = prior(rows)
+        half = math.ceil(n / 2)
+        top = np.argsort(-scores, kind="stable")[: math.ceil(self._spec.diversity * half)]
+        good = rows[top][pick(rows[top], scores[top], half, self._spec.alpha)]
+        batch = self._history.claim(good, half)
         return np.concatenate([batch, self._history.draw(self._rng, n - len(batch))])
 
     def _promising(self, predictor: Predictor, n: int) -> Population:

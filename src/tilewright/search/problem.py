@@ -18,11 +18,13 @@ class Problem:
     """What is searched: a space, and the features (n, f) in float32 of n valid rows of it.
 
     `extract` is pure, and so are features: a row's never change. Those of a row that cannot be
-    scheduled are NaN: it fails without being looked at.
+    scheduled are NaN: it fails without being looked at. `prior` guesses scores, higher = better,
+    before anything was measured.
     """
 
     space: Space[Any]
     extract: Callable[[Population], NDArray[np.float32]]
+    prior: Callable[[Population], NDArray[np.float64]] | None = None
 
 
 class Searcher(Protocol):

@@ -26,10 +26,18 @@ def promising(space: Space[Schedule]) -> Array:
     rows = space.sample(np.random.default_rng(0), SAMPLE)
     if len(rows) == 0:
         return space.encode(space.default())
-    guess = np.full(len(rows), np.inf)  # what cannot be lowered is no guess
+    return rows[int(np.argmax(guess(space, rows)))]
+
+
+def guess(space: Space[Schedule], rows: Array) -> Array:
+    """Return a score of each row, higher is better: minus the logarithm of its guessed cost.
+
+    What cannot be scheduled scores -inf.
+    """
+    scores = np.full(len(rows), -np.inf)
     for where, schedule in space.populations(rows):
-        guess[where] = cost(schedule.loops, len(where))
-    return rows[int(np.argmin(guess))]
+        scores[where] = -np.log2(cost(schedule.loops, len(where)))
+    return scores
 
 
 def cost(nest: Nest, count: int) -> Array:

@@ -21,7 +21,7 @@ from tilewright.schedule.schedule import Schedule
 from tilewright.search.problem import Problem, Search, Searcher, proposals
 from tilewright.space.config import Config
 from tilewright.space.space import Population
-from tilewright.tuning.fallback import promising
+from tilewright.tuning.fallback import guess, promising
 from tilewright.tuning.task import Task
 
 FEATURES: Extractor = Joined((Context(), Relation()))
@@ -47,7 +47,7 @@ class Session:
         """Start a search on a task, and tell it every trial that is on record."""
         rng = np.random.default_rng([seed, int(task.key[:8], 16)])
         space = task.space
-        problem = Problem(space, Remember(FEATURES, space))
+        problem = Problem(space, Remember(FEATURES, space), lambda rows: guess(space, rows))
         session = Session(task, records, search.start(problem, rng))
         records.register(task.key, task.where, task.name, float(task.flops))
         session._resume()
