@@ -229,3 +229,16 @@ def test_a_run_that_raises_keeps_what_was_measured(records: Records):
     with pytest.raises(OSError, match="the board is gone"):
         tune(Task(MATMUL), trials=24, records=records, search=RANDOM, measure=toy, batch=8)
     assert len(configs(records, Task(MATMUL))) == 10
+
+
+def test_what_was_best_on_one_thread_is_tried_first_on_two() -> None:
+    work = Conv2d(1, 9, 9, 8, 16, (3, 3), pads=(1, 1, 1, 1))
+    with Records(":memory:") as records:
+        alone = tune(Task(work), trials=24, records=records, measure=Toy(), seed=1)
+        both = tune(Task(work, threads=2), trials=8, records=records, measure=Toy(), seed=2)
+        (one,), (two,) = alone.sessions, both.sessions
+        before = records.trials(one.task.key, one.task.where)
+        after = records.trials(two.task.key, two.task.where)
+    best = min(before, key=lambda t: t.seconds or 1.0)
+    assert dict(best.config) in [dict(t.config) for t in after[:5]]
+    assert dict(before[0].config) == dict(after[0].config), "the guess stays the first of all"

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from tilewright.dtypes import nbytes
 from tilewright.expr.scalar import loads
 from tilewright.features.loops import touched
 from tilewright.loops.nodes import Block, Loop, Nest, offset, walk
@@ -13,10 +14,12 @@ from tilewright.schedule.schedule import Schedule
 from tilewright.space.space import Space
 
 SAMPLE = 256
-BYTE = 0.25  # what loading a byte costs, in operations
-REGION = float(1 << 17)  # starting threads once more, and leaving the cache: a microsecond or so
-LANE = 16.0  # bytes whose loading costs as much as one lane by itself
-COPY = 1e-3  # what each copy of the body costs, as a share: long code is slow to fetch
+# Fitted to 3,700 trials of convolutions and matrix products: ranks, not times.
+LANES = 16  # what one operation does at once, at most
+LOAD = 1.5  # operations in the time of a load; those that have the time are done meanwhile
+BYTE = 0.1  # operations that a loaded byte costs: it comes from a cache
+COPY = 0.01  # and a copy of the body, as a share of it: long code is slow to fetch
+REGION = float(1 << 13)  # starting threads once more, and leaving the cache: a microsecond or so
 
 Array = np.ndarray[Any, Any]
 
@@ -58,13 +61,23 @@ def _of_block(nest: Nest, outer: tuple[Loop, ...], block: Block, count: int) -> 
     )
     tile, rounds = outer[depth:], extents[:depth].prod(axis=0)
     work = extents[depth:].prod(axis=0)
-    loaded = np.full(count, 4.0)
+    lanes = np.ones(count)
+    for loop in tile:
+        if loop.kind == "vectorize":
+            lanes = np.minimum(loop.extent, LANES)
+    loaded, moved = np.zeros(count), np.zeros(count)
     for load in dict.fromkeys(loads(block.value)):
-        if tile and nest.by_name[load.buffer].scope != "local":
-            loaded += touched(nest.by_name[load.buffer], load.index, tile, extents[depth:])[0]
-        flat = offset(nest.by_name[load.buffer].shape, load.index)
+        buffer = nest.by_name[load.buffer]
+        if not tile or buffer.scope == "local":
+            continue
+        nbytes_ = touched(buffer, load.index, tile, extents[depth:])[0]
+        elements = nbytes_ / nbytes(buffer.dtype)
+        flat = offset(buffer.shape, load.index)
         for loop in tile:
             step = np.asarray(flat.coefficient(loop.name))
-            if loop.kind == "vectorize":  # lanes that lie apart are loaded one by one
-                loaded += LANE * work * ((step != 0) & (step != 1))
-    return rounds * (work * (1 + COPY * work / 64) + BYTE * loaded)
+            if loop.kind == "vectorize":  # lanes that lie apart are loaded one by one, and placed
+                elements = np.where(step == 1, elements / lanes, elements)
+                elements = elements + work * ((step != 0) & (step != 1))
+        loaded, moved = loaded + elements, moved + nbytes_
+    work = work / lanes
+    return rounds * (np.maximum(work, LOAD * loaded) + BYTE * moved + COPY * work**2)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Generator, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -24,6 +25,7 @@ from tilewright.space.space import Population
 from tilewright.tuning.fallback import guess, promising
 from tilewright.tuning.task import Task
 
+CARRIED = 4  # trials taken on one thread that are the first on several
 FEATURES: Extractor = Joined((Context(), Relation()))
 
 
@@ -71,15 +73,32 @@ class Session:
     def propose(self, count: int) -> Population:
         """Return up to `count` candidates that were never measured; none if the space is done.
 
-        The first of all is what would run untuned, so that the result is never slower than that.
+        The first of all are what would run untuned, so that the result is never slower than that.
         """
-        first = promising(self.task.space)[None] if self.trials == 0 else None
-        wanted = count if first is None else count - 1
-        rows = proposals(self.searcher, self.task.space, wanted)
-        self.exhausted = len(rows) < wanted
-        if first is not None:
-            rows = np.concatenate([first, rows[(rows != first).any(axis=1)]])
+        space = self.task.space
+        rows = self._untuned()[:count] if self.trials == 0 else space.rows(np.arange(0))
+        known = set(space.keys(rows))
+        while len(rows) < count:
+            more = proposals(self.searcher, space, count - len(rows))
+            self.exhausted = len(more) < count - len(rows)
+            rows = np.concatenate([rows, more[[key not in known for key in space.keys(more)]]])
+            if self.exhausted:
+                break
         return rows
+
+    def _untuned(self) -> Population:
+        """Return what would run without a trial: a guess, and the best taken elsewhere."""
+        space = self.task.space
+        rows = [promising(space)]
+        for where in self.task.wheres[1:]:
+            measured = [t for t in self.records.trials(self.task.key, where) if t.seconds]
+            for trial in sorted(measured, key=lambda t: t.seconds or 0.0)[:CARRIED]:
+                with suppress(SpaceError):  # recorded in another space
+                    rows.append(space.encode(Config.from_json(dict(trial.config))))
+            if measured:
+                break
+        pop = np.stack(list(dict(zip(space.keys(np.stack(rows)), rows, strict=True)).values()))
+        return pop[space.valid(pop)]
 
     def run(self, rows: Population, measurer: Measurer) -> Generator[Outcome]:
         """Measure candidates, commit them, then let the search learn; yield each outcome.

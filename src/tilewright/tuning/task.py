@@ -96,6 +96,12 @@ class Task:
         return self.target.key + threads + "/cold" * self.cold
 
     @property
+    def wheres(self) -> tuple[str, ...]:
+        """Where trials say something about this task: just so first, then on one thread, warm."""
+        alone = replace(self, threads=1).where
+        return tuple(dict.fromkeys((self.where, alone, self.target.key)))
+
+    @property
     def flops(self) -> int:
         return self.expression.flops
 
@@ -151,8 +157,7 @@ class Task:
 
         Trials that were taken just so count first, then those on one thread, then warm ones.
         """
-        alone = replace(self, threads=1)
-        for where in dict.fromkeys((self.where, alone.where, self.target.key)):
+        for where in self.wheres:
             trial = records.best(self.key, where)
             if trial is not None and self.can_use(trial):
                 return trial
