@@ -27,7 +27,10 @@ from tilewright.tuning.tune import tune
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--trials", type=int, default=2000, help="in all on one thread, if not on record; a fifth of them more on two")
+    parser.add_argument(
+        "--trials", type=int, default=2000,
+        help="in all on one thread, if not on record; a fifth of them more on two",
+    )  # fmt: skip
     parser.add_argument("--db", default="network.db")
     parser.add_argument("--model", type=Path, default=Path("resnet18.onnx"))
     parser.add_argument("--threads", type=int, help=argparse.SUPPRESS)

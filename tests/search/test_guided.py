@@ -87,3 +87,17 @@ def test_rows_without_features_are_never_proposed_by_a_model(every: bool) -> Non
         assert batch == 0 or every or not bad.any()
         searcher.tell(rows, np.where(bad, -np.inf, toys.score(toy, rows)))
     assert all(q.rows == 32 - 32 * every or q.rows < 32 for q in searcher.quality)
+
+
+def test_the_first_batch_is_half_what_the_prior_ranks_high() -> None:
+    toy = toys.problem()
+    problem = replace(toy, prior=lambda rows: toys.score(toy, rows))
+    informed, blind = (
+        np.sort(toys.score(toy, Guided().start(p, np.random.default_rng(3)).ask(32)))
+        for p in (problem, toy)
+    )
+    sampled = toys.score(toy, toy.space.sample(np.random.default_rng(4), 2000))
+    good = np.quantile(sampled, 0.9)
+    assert (informed > good).sum() >= 12, "of the 16 that the prior chose"
+    assert (informed < np.median(sampled)).sum() >= 4, "and some that it did not"
+    assert (blind > good).sum() < 12

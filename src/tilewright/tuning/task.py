@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import islice
 from typing import Protocol
 
 from tilewright import dtypes
@@ -21,7 +23,10 @@ from tilewright.space.derive import derive
 from tilewright.space.forgiving import Forgiving
 from tilewright.space.space import Space
 from tilewright.target import Target, host
+from tilewright.tuning.balance import imbalance
 from tilewright.tuning.template import Program, Template
+
+SHARED = 8  # trials on one thread among which several threads choose
 
 
 class Operator(Protocol):
@@ -155,17 +160,27 @@ class Task:
     def best_trial(self, records: Records) -> Trial | None:
         """Return the fastest trial whose steps still make a schedule, or None.
 
-        Trials that were taken just so count first, then those on one thread, then warm ones.
+        Trials that were taken just so count first, then those on one thread, then warm ones. Of
+        trials on one thread, several threads take one of the fastest that they can share evenly.
         """
         for where in self.wheres:
-            trial = records.best(self.key, where)
-            if trial is not None and self.can_use(trial):
-                return trial
-            every = records.trials(self.key, where) if trial else []  # another version wrote it
-            usable = [t for t in every if t.seconds is not None and self.can_use(t)]
-            if usable:
-                return min(usable, key=lambda t: t.seconds or 0.0)
+            usable = self._usable(records, where)
+            if where == self.where or self.threads == 1:
+                found = next(usable, None)
+            else:
+                found = min(islice(usable, SHARED), key=self._on_threads, default=None)
+            if found is not None:
+                return found
         return None
+
+    def _usable(self, records: Records, where: str) -> Iterator[Trial]:
+        """Yield the measured trials whose steps still make a schedule, fastest first."""
+        measured = [t for t in records.trials(self.key, where) if t.seconds is not None]
+        yield from filter(self.can_use, sorted(measured, key=lambda t: t.seconds or 0.0))
+
+    def _on_threads(self, trial: Trial) -> float:
+        """Guess the seconds on this task's threads, from those on one."""
+        return (trial.seconds or 0.0) * imbalance(self.recorded(trial).loops, self.threads)
 
     def recorded(self, trial: Trial) -> Schedule:
         """Return the schedule of a trial from its steps; no template is needed."""

@@ -1,0 +1,30 @@
+"""How evenly threads share a nest: what a schedule measured on one thread is worth on several."""
+
+from __future__ import annotations
+
+from tilewright.codegen.llvm.regions import chain_of_parallel
+from tilewright.loops.nodes import Block, Nest, Node, product, walk
+
+
+def imbalance(nest: Nest, threads: int) -> float:
+    """Return how many times longer `threads` threads take than with an even share; 1 is best.
+
+    Each top loop is shared by its parallel rounds; what has none runs on one thread.
+    """
+    total = longest = 0.0
+    for node in nest.body:
+        rounds = _rounds(node)
+        tasks = _tasks(node)
+        total += rounds
+        longest += rounds / tasks * -(-tasks // threads)
+    return longest * threads / total if total else 1.0
+
+
+def _rounds(node: Node) -> float:
+    return float(sum(product(tuple(loop.extent for loop in outer)) for outer, _ in walk((node,))))
+
+
+def _tasks(node: Node) -> int:
+    if isinstance(node, Block) or node.kind != "parallel":
+        return 1
+    return int(product(tuple(loop.extent for loop in chain_of_parallel(node)[0])))

@@ -1,0 +1,45 @@
+"""What was measured on one thread is chosen for several with an eye on how they share it."""
+
+from __future__ import annotations
+
+import pytest
+from tests.tuning.toys import Toy
+
+import tilewright as tw
+from tilewright.ops.dense import Dense
+from tilewright.records.store import Records
+from tilewright.tuning.balance import imbalance
+
+
+def _rows(count: int, parallel: bool) -> tw.Schedule:
+    x = tw.tensor("X", (count, 8))
+    s = tw.Schedule(tw.compute("Y", (count, 8), lambda y, j: x[y, j] + 1.0))
+    return s.parallel("y") if parallel else s
+
+
+@pytest.mark.parametrize(
+    ("count", "threads", "wanted"),
+    [(8, 2, 1.0), (7, 2, 8 / 7), (1, 2, 2.0), (3, 4, 4 / 3), (5, 1, 1.0)],
+)
+def test_rounds_that_do_not_divide_leave_threads_waiting(
+    count: int, threads: int, wanted: float
+) -> None:
+    assert imbalance(_rows(count, True).loops, threads) == pytest.approx(wanted)
+
+
+def test_what_is_not_parallel_runs_on_one_thread() -> None:
+    assert imbalance(_rows(8, False).loops, 2) == pytest.approx(2.0)
+
+
+def test_two_threads_choose_among_the_fastest_what_they_can_share() -> None:
+    work = Dense(32, 48, 64)
+    with Records(":memory:") as records:
+        tw.tune(tw.Task(work), trials=64, records=records, measure=Toy(), seed=0)
+        alone, both = tw.Task(work), tw.Task(work, threads=2)
+        chosen = both.best_trial(records)
+        trials = records.trials(alone.key, alone.where)
+    assert chosen is not None
+    best = sorted(trials, key=lambda t: t.seconds or 1.0)[:8]
+    guesses = [(t.seconds or 1.0) * imbalance(both.recorded(t).loops, 2) for t in best]
+    assert guesses[0] > min(guesses), "the test needs a fastest trial that threads share badly"
+    assert dict(chosen.config) == dict(best[guesses.index(min(guesses))].config)
