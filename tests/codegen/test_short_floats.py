@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import tilewright as tw
 from tilewright import Schedule, Target, dtypes
-from tilewright.errors import ArgumentError
+from tilewright.errors import ArgumentError, ExpressionError
 from tilewright.expr.rounding import rough
 from tilewright.loops.interpret import interpret
 
@@ -139,3 +139,14 @@ def test_arguments_are_checked_by_the_name_of_their_type(dtype: str) -> None:
     with pytest.raises(ArgumentError, match=f"A: {dtype} 4 wanted, given float32"):
         kernel(np.zeros(4, np.float32))
     assert kernel(np.zeros(4, dtypes.numpy(dtype))).dtype.name == dtype
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_short_floats_are_not_added_up(dtype: str) -> None:
+    """Each partial sum would be rounded: 256 ones more make no difference to 256 in bfloat16."""
+    a, k = tw.tensor("A", (4096,), dtype), tw.reduce_axis("k", 4096)
+    with pytest.raises(ExpressionError, match="stored but not added up: cast it"):
+        tw.sum(a[k], over=k)
+    total = tw.compute("S", (), lambda: tw.sum(tw.cast("float32", a[k]), over=k))
+    ones = np.ones(4096, dtypes.numpy(dtype))
+    assert float(tw.build(total)(ones)) == 4096

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -55,3 +57,16 @@ def test_an_index_beyond_the_table_is_refused() -> None:
         tw.compute("Y", (3,), lambda i: x[i] * t[i])
     with pytest.raises(ExpressionError, match="1 dimensions"):
         t[0, 0]
+
+
+@pytest.mark.parametrize(
+    ("name", "array", "dtype"),
+    [
+        ("T", [[1, 2], [3]], "float32"), ("T", "x", "float32"), ("T", [1, "a"], "float32"),
+        ("T", [], "float32"), ("T", [1j], "float32"), ("T", [1.5], "int32"), ("T", [300], "int8"),
+        ("", [1], "float32"), (3, [1], "float32"),
+    ],
+)  # fmt: skip
+def test_what_is_no_table_is_refused(name: Any, array: Any, dtype: str) -> None:
+    with pytest.raises(ExpressionError, match="cannot make table"):
+        tw.table(name, array, dtype)

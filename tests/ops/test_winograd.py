@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 
 import tilewright as tw
+from tilewright.errors import ExpressionError
 from tilewright.expr.interpret import evaluate
 from tilewright.ops.conv2d import Conv2d
 from tilewright.records.store import Records
@@ -72,6 +74,28 @@ def test_a_record_of_an_algorithm_beyond_the_tolerance_is_not_used() -> None:
         assert loose.best(records).error > 0
         assert exact.best_trial(records) is None
         assert exact.best(records).error == 0
+
+
+def test_an_expression_for_which_nobody_stated_a_tolerance_stays_direct() -> None:
+    work = Conv2d(1, 8, 8, 16, 16, (3, 3), pads=(1, 1, 1, 1))
+    operator, plain = tw.Task(work), tw.Task(work.expression())
+    assert operator.key == plain.key
+    row = next(r for r in operator.space.sample(np.random.default_rng(0), 99) if r[0] > 0)
+    schedule = operator.schedule(operator.space.config(row))
+    with Records(":memory:") as records:
+        records.register(plain.key, plain.where, plain.name, 1.0)
+        outcome = Measured((1e-6,), 0.0)
+        records.add(
+            [Trial(plain.key, plain.where, Config().to_json(), schedule.to_json(), outcome)]
+        )
+        assert operator.best(records).error > 0
+        assert plain.best(records).error == 0
+
+
+@pytest.mark.parametrize("tolerance", [-1, float("nan"), 2, "x", None])
+def test_a_tolerance_that_is_none_is_refused(tolerance: Any) -> None:
+    with pytest.raises(ExpressionError, match="tolerance"):
+        Conv2d(1, 8, 8, 16, 16, (3, 3), tolerance=tolerance)
 
 
 def test_other_convolutions_are_direct() -> None:

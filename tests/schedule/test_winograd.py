@@ -140,13 +140,13 @@ REFUSED = {
                 tw.select(y < 3, x[y + ky, x_ + kx, c], 0.0) * w[ky, kx, c]
             )
         ).winograd("conv", 2),
-        "'y' and 'ky' are used apart",
+        "'y' and 'ky' are used other than as a sum",
     ),
     "weights that depend on the place": (
         lambda: _stage(
             lambda x, w, y, x_, c, ky, kx: x[y + ky, x_ + kx, c] * w[ky, kx, c],
         ).winograd("conv", 7),
-        "tiles are of 2, 3, 4, 5, 6",
+        "a tile is one of 2, 3, 4, 5, 6",
     ),
 }
 
@@ -165,3 +165,50 @@ def test_depthwise_is_transformed_too() -> None:
     wanted = evaluate(s.output, data)["conv"]
     got = interpret(s.winograd("conv", 2).loops, data)["conv"]
     np.testing.assert_allclose(got, wanted, rtol=1e-4, atol=1e-4)
+
+
+def _named(y: str = "y", c: str = "c", o: str = "o", data: Any = None) -> Schedule:
+    x_, w = tw.tensor("X", (8, 8, 4)), tw.tensor("W", (3, 3, 4, 4), constant=True)
+    ky, kx, k = tw.reduce_axis("ky", 3), tw.reduce_axis("kx", 3), tw.reduce_axis(c, 4)
+    axes = (tw.Axis(y, 6), tw.Axis("x", 6), tw.Axis(o, 4))
+    a, b, out = axes
+    value = x_[a + ky, b + kx, k] if data is None else data(x_, a, b, ky, kx, k)
+    made = tw.sum(value * w[ky, kx, k, out], over=(ky, kx, k))
+    return Schedule(tw.expr.tensor.stage("conv", axes, made))
+
+
+WRONG = {
+    "an axis called as one that it makes": lambda: _named(o="i"),
+    "a reduction called as one that it makes": lambda: _named(c="ix"),
+    "a condition on 2 y + ky": lambda: _named(
+        data=lambda x, a, b, ky, kx, k: tw.select(2 * a + ky < 5, x[a + ky, b + kx, k], 0.0)
+    ),
+    "a condition on y - ky": lambda: _named(
+        data=lambda x, a, b, ky, kx, k: tw.select(a - ky >= 1, x[a + ky, b + kx, k], 0.0)
+    ),
+    "others in its loops": lambda: Schedule(Conv2d(1, 7, 9, 5, 6, (3, 3)).expression()).cache_read(
+        "X", "n"
+    ),
+    "weights that are packed": lambda: Schedule(Conv2d(1, 7, 9, 5, 6, (3, 3)).expression()).pack(
+        "W"
+    ),
+    "a large filter": lambda: Schedule(Conv2d(1, 9, 9, 4, 4, (5, 5)).expression()),
+    "another type": lambda: Schedule(Conv2d(1, 9, 9, 4, 4, (3, 3), dtype="float64").expression()),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_what_it_would_compute_wrongly_is_refused(name: str) -> None:
+    s = WRONG[name]()
+    with pytest.raises(ScheduleError, match="winograd"):
+        s.winograd("conv", 2)
+
+
+def test_any_other_names_are_right() -> None:
+    s = _named(y="h", c="depth", o="channel")
+    rng = np.random.default_rng(1)
+    data = {t.name: rng.standard_normal(t.shape).astype("f4") for t in s.output.inputs}
+    kernel = tw.build(s.winograd("conv", 4), threads=1)
+    got = kernel(*(data[b.name] for b in kernel.inputs))
+    wanted = evaluate(s.output, data)["conv"]
+    assert np.abs(got - wanted).max() <= 4e-5 * np.abs(wanted).max()

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from tilewright.errors import SpaceError
 from tilewright.space import Config, Knobs, Space
+from tilewright.space.forgiving import Forgiving
 
 
 def _program(knob: Knobs) -> tuple[Any, ...]:
@@ -89,3 +90,33 @@ def test_a_knob_that_depends_on_another_knob_is_still_refused() -> None:
 
     with pytest.raises(SpaceError, match="except by branch"):
         Space.declare(program)
+
+
+def test_a_fault_on_one_way_leaves_the_others() -> None:
+    def program(knob: Knobs) -> int:
+        way, knob = knob.branch("way", ("good", "bad"))
+        steps = knob.size("steps", [1, 2, 3])
+        if way == "bad":
+            raise RuntimeError("this way is no way")
+        return steps
+
+    space = Forgiving.declare(program)
+    rows = space.sample(np.random.default_rng(0), 10)
+    assert len(rows) == 6
+    made = [int(n) for _, steps in space.populations(rows) for n in np.atleast_1d(steps)]
+    assert sorted(made) == [1, 2, 3]
+
+
+def test_ways_that_all_fail_say_why() -> None:
+    def program(knob: Knobs) -> int:
+        knob.branch("way", ("bad", "worse"))
+        raise RuntimeError("this way is no way")
+
+    with pytest.raises(RuntimeError, match="no way"):
+        Forgiving.declare(program)
+
+
+@pytest.mark.parametrize("ways", [3, "abc", None])
+def test_ways_that_are_no_sequence_are_refused(ways: Any) -> None:
+    with pytest.raises(SpaceError, match="give its ways"):
+        Space.declare(lambda knob: knob.branch("way", ways)[0])

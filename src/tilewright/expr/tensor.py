@@ -332,7 +332,18 @@ class Constants:
     """A small constant array inside of an expression; made by `table`, indexed like a tensor."""
 
     def __init__(self, name: str, array: Any, dtype: str) -> None:
-        made = np.asarray(array, np.float64 if dtypes.is_float(dtype) else np.int64)
+        wide = np.float64 if dtypes.is_float(dtype) else dtypes.numpy(dtype)
+        try:
+            given = np.asarray(array)
+            made = np.zeros(0) if given.dtype.kind not in "biuf" else given.astype(wide)
+            fits = made.shape == given.shape and np.array_equal(made, given, equal_nan=True)
+        except (TypeError, ValueError, OverflowError):
+            fits, made = False, np.zeros(0)
+        if not isinstance(name, str) or not name or not fits or not made.size:  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ExpressionError(
+                f"cannot make table {name!r} of {array!r}: give a name, and an array of numbers "
+                f"that {dtype} can hold."
+            )
         self.name, self.shape, self.dtype = name, made.shape, dtype
         self.values = tuple(made.ravel().tolist())
 
@@ -374,6 +385,11 @@ def reduce(kind: str, value: ScalarLike, over: Axis | Sequence[Axis]) -> Reduce:
             raise ExpressionError(f"cannot reduce over {axis!r}: declare it with reduce_axis.")
     if body.dtype == "bool":
         raise ExpressionError(f"{kind} of {body} is of bool: cast it, as in cast('int32', ...).")
+    if kind in ("sum", "prod") and body.dtype in dtypes.SHORT_FLOATS:
+        raise ExpressionError(
+            f"{kind} of {body} is of {body.dtype}, in which numbers are stored but not added up: "
+            "cast it, as in sum(cast('float32', a[k]), over=k), and the result back if wanted."
+        )
     return Reduce(kind, axes, body, body.dtype)
 
 

@@ -31,10 +31,11 @@ class Model:
     tolerance: float = TOLERANCE
 
     def __post_init__(self) -> None:
-        if not 0 <= self.tolerance < 1:
+        number = isinstance(self.tolerance, int | float)  # pyright: ignore[reportUnnecessaryIsInstance]
+        if not number or not 0 <= self.tolerance < 1:
             raise ModelError(
-                f"tolerance {self.tolerance}: give the error that a convolution may add to that of "
-                f"rounding, as a share of its largest result, such as {TOLERANCE:g}; 0 for none."
+                f"tolerance {self.tolerance!r}: give the error that a convolution may add to that "
+                f"of rounding, as a share of its largest result, such as {TOLERANCE:g}; 0 for none."
             )
 
     def __repr__(self) -> str:

@@ -52,6 +52,13 @@ class Conv2d:
     tolerance: float = TOLERANCE
 
     def __post_init__(self) -> None:
+        number = isinstance(self.tolerance, int | float)  # pyright: ignore[reportUnnecessaryIsInstance]
+        if not number or not 0 <= self.tolerance < 1:
+            raise ExpressionError(
+                f"conv2d with tolerance={self.tolerance!r}: give the error that an algorithm may "
+                "add to that of rounding, as a share of the largest result, such as "
+                f"{TOLERANCE:g}; 0 for none."
+            )
         for what, count in ("channels_in", self.channels_in), ("channels_out", self.channels_out):
             if count % self.groups:
                 raise ExpressionError(

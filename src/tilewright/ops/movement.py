@@ -80,6 +80,11 @@ class Slice:
     @staticmethod
     def of(shape: tuple[int, ...], *slices: slice, dtype: str = "float32") -> Slice:
         """Return the operator of X[slices], as in `Slice.of((8, 8), slice(None, None, 2))`."""
+        if not all(isinstance(cut, slice) for cut in slices) or len(slices) > len(shape):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ExpressionError(
+                f"cannot slice {shape} by {slices}: give a slice for each dimension, or for the "
+                "first few, as in Slice.of((8, 8), slice(None, None, 2))."
+            )
         every = (*slices, *(slice(None),) * (len(shape) - len(slices)))
         ranges = [range(n)[cut] for n, cut in zip(shape, every, strict=True)]
         starts = tuple(r.start for r in ranges)

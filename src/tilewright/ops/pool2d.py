@@ -16,8 +16,9 @@ from tilewright.ops.conv2d import stage_of
 class Pool2d:
     """Max or average over windows of X (batch, height, width, channels).
 
-    `pads` is (top, left, bottom, right). The average counts padding if `count_include_pad`, else it
-    divides by the number of elements that the window covers, given as a constant D.
+    `pads` is (top, left, bottom, right). The average counts padding if `count_include_pad`, else a
+    constant D (height', width') is multiplied by, one over the number of elements that each window
+    covers; `divisors()` returns it.
     """
 
     kind: str

@@ -12,14 +12,14 @@ from tilewright.target import Target, host
 
 
 def build(
-    what: Schedule | Tensor, target: Target | None = None, *, threads: int | None = None
+    what: Schedule | Tensor, target: Target | str | None = None, *, threads: int | None = None
 ) -> Kernel:
     """Compile a schedule, or an expression as it stands, and load it into this process.
 
     `threads` is how many threads its parallel loops use unless a call says otherwise (default: the
     target's cores). Raise CompileError if no code can be made, TargetError if it cannot run here.
     """
-    target = target or host()
+    target = Target(target) if isinstance(target, str) else target or host()
     check_runs_here(target)
     schedule = _schedule(what)
     return Kernel(schedule, compile_nest(schedule.loops, target), checked(threads, target.cores))

@@ -246,6 +246,8 @@ def _asked(step: Step) -> str:
 
 
 def _step(entry: Mapping[str, Any], nest: Nest) -> Step:
+    if not isinstance(entry, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ScheduleError(f"cannot apply recorded step {entry!r}: it is no mapping.")
     arguments: dict[str, Any] = {
         k: tuple(v) if isinstance(v, list) else v for k, v in entry.items()
     }
@@ -258,7 +260,7 @@ def _step(entry: Mapping[str, Any], nest: Nest) -> Step:
     at: Any = arguments.pop("places", {})
     try:
         return kind(**(arguments | named(nest, at)))
-    except TypeError as error:
+    except (TypeError, AttributeError) as error:
         raise ScheduleError(f"cannot apply recorded step {dict(entry)}: {error}.") from error
 
 

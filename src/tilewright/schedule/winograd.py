@@ -17,14 +17,16 @@ from tilewright.schedule.toom_cook import Matrix, short_filter
 # The error of F(m x m, 3 x 3) in float32, as a share of the largest result: the greatest seen over
 # benchmarks/winograd_error.py, times three. Rounding in a direct sum adds to it.
 ERRORS = {2: 4e-6, 3: 2e-5, 4: 4e-5, 5: 4e-5, 6: 9e-5}
+MAX_TAPS = 3
+NAMES = {"ty", "tx", "iy", "ix", "i", "j", "r", "s", "y", "x"}  # of axes that the step makes
 
 
 @dataclass(frozen=True, slots=True)
 class Winograd:
     """Compute the convolution `stage` in tiles of `tile` x `tile` outputs, by Winograd's method.
 
-    The stage must sum data[.., y + ky, x + kx, .., c] * weights[ky, kx, c, ..] with constant
-    weights over ky, kx and c. It becomes several: `stage.pad`, the data with zeros where tiles reach
+    The stage must sum data[.., y + ky, x + kx, .., c] * weights[ky, kx, c, ..] in float32, with
+    constant weights, over ky, kx (of up to three taps) and c. It becomes several: `stage.pad`, the data with zeros where tiles reach
     beyond it (if they do); `.half` and `.input`, its transform down and across; `.product`, a sum
     over channels for each of the (tile + kernel - 1)^2 points, which keeps the names of the loops;
     `.back` and `stage`, the transform of the result. Weights are transformed at compile time, in
@@ -51,10 +53,27 @@ class Winograd:
 
     def apply(self, nest: Nest) -> Nest:
         asked = f"winograd {self.stage!r} in tiles of {self.tile} x {self.tile}"
-        if self.tile not in ERRORS:
-            find.refuse(nest, asked, f"tiles are of {', '.join(map(str, ERRORS))}.")
+        if not isinstance(self.tile, int) or self.tile not in ERRORS:  # pyright: ignore[reportUnnecessaryIsInstance]
+            find.refuse(
+                nest, asked, f"a tile is one of {', '.join(map(str, ERRORS))}, the same for all."
+            )
         outer, block = find.stage(nest, self.stage, asked)
+        if nest.by_name[block.buffer].dtype != "float32":
+            find.refuse(nest, asked, "its error is known for float32 only.")
+        if not outer:
+            find.refuse(nest, asked, "it has no loops.")
+        find.alone(nest, outer[0], asked)
         conv = _Convolution.of(nest, outer, block, asked)
+        taps = [conv.loops[tap].extent for _, tap in conv.space]
+        shape = nest.by_name[conv.weights.buffer].shape
+        if [shape[place] for place in conv.places] != taps or max(taps) > MAX_TAPS:
+            find.refuse(
+                nest, asked, f"it takes filters of up to {MAX_TAPS} taps, all of them in a tensor."
+            )
+        others = {*nest.loops} - {*conv.loops}
+        taken = ({*conv.rest, *conv.depth, *conv.channels} | others) & NAMES
+        if taken:
+            find.refuse(nest, asked, f"it makes a loop {min(taken)!r} itself; rename that axis.")
         at = next(i for i, node in enumerate(nest.body) if node is outer[0])
         buffers, nodes = conv.stages(self.tile)
         return replace(
@@ -90,13 +109,19 @@ class _Convolution:
         data, weights = value.left, value.right
         if not isinstance(weights, Load) or nest.by_name[weights.buffer].scope != "constant":
             find.refuse(nest, asked, "the second factor must be a load of constant weights.")
+        if nest.by_name[weights.buffer].source:
+            find.refuse(nest, asked, "its weights are packed already; pack those that it makes.")
         found = [_variable(i) for i in weights.index]
         pairs: list[tuple[str, str]] = []
         for i in _indices(data):
             names = i.variables
             if len(names) == 2 and all(i.coefficient(n) == 1 for n in names):
-                taps = [n for n in names if loops[n].reduce and n in found]
-                if len(taps) == 1 and tuple(names) not in map(tuple, map(sorted, pairs)):
+                taps = [n for n in names if loops[n].reduce and found.count(n) == 1]
+                if (
+                    len(taps) == 1
+                    and not all(loops[n].reduce for n in names)
+                    and tuple(names) not in map(tuple, map(sorted, pairs))
+                ):
                     (tap,) = taps
                     pairs.append((next(n for n in names if n != tap), tap))
         if len(pairs) != 2:
@@ -107,8 +132,13 @@ class _Convolution:
             )
         for i in _indices(data):
             for pair in pairs:
-                if (set(i.variables) & set(pair)) and sorted(pair) != list(i.variables):
-                    find.refuse(nest, asked, f"{pair[0]!r} and {pair[1]!r} are used apart.")
+                together = sorted(pair) == list(i.variables)
+                if set(i.variables) & set(pair) and not (
+                    together and all(i.coefficient(n) == 1 for n in pair)
+                ):
+                    find.refuse(
+                        nest, asked, f"{pair[0]!r} and {pair[1]!r} are used other than as a sum."
+                    )
         spatial = {n for pair in pairs for n in pair}
         used = {n for i in _indices(data) for n in i.variables}
         if any(set(i.variables) & {y for y, _ in pairs} for i in weights.index):

@@ -102,6 +102,8 @@ class Knobs(ABC):
           way: branch of 2: short long
           long.steps: size of 3 if way is long: 1 2 3
         """
+        if isinstance(options, str) or not isinstance(options, Sequence):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise SpaceError(f"branch {name!r} of {options!r}: give its ways, as in ('a', 'b').")
         value = self._take(name, "branch", tuple(options))
         return value, Branch(self, name, value)
 

@@ -49,8 +49,14 @@ class Space(Generic[T]):
         knobs: dict[str, Knob] = {}
         ways: list[dict[str, Value]] = [{}]
         done: set[tuple[tuple[str, Value], ...]] = set()
+        failure: _UndeclaredError | None = None
+        runs = 0
         while ways:
-            run = _declare(program, ways.pop(0), knobs)
+            try:
+                run = _declare(program, ways.pop(0), knobs)
+                runs += 1
+            except _UndeclaredError as error:  # other ways may still be fine
+                failure, run = error, error.run
             knobs = run.knobs
             for name in run.values:
                 branch = knobs[name]
@@ -62,6 +68,8 @@ class Space(Generic[T]):
                     if path not in done:
                         done.add(path)
                         ways.append(dict(path))
+        if failure is not None and not runs:
+            raise failure
         space = Space(program, tuple(knobs.values()))
         space._probe()
         return space
@@ -306,10 +314,19 @@ class Space(Generic[T]):
         return list(zip(found.tolist(), np.split(order, ends), strict=True))
 
 
+class _UndeclaredError(SpaceError):
+    """A way on which no candidate tried runs; `run` is the last that was tried."""
+
+    def __init__(self, message: str, run: Declaration) -> None:
+        super().__init__(message)
+        self.run = run
+
+
 def _declare(
     program: Callable[[Knobs], T], ways: dict[str, Value], knobs: dict[str, Knob]
 ) -> Declaration:
     """Run `program` down these ways: with the first options, or others if these fail."""
+    run = Declaration(lambda _: 0, ways, knobs)
     for pick in _picks():
         run = Declaration(pick, ways, knobs)
         try:
@@ -321,9 +338,10 @@ def _declare(
                 raise
             continue  # the values picked are outside the space, where anything may fail
         return run
-    raise SpaceError(
+    raise _UndeclaredError(
         f"cannot declare the knobs of {program!r}: no candidate tried meets its requirements, "
-        "and it raises on each; loosen them, or return before what raises."
+        "and it raises on each; loosen them, or return before what raises.",
+        run,
     )
 
 

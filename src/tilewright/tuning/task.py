@@ -173,6 +173,13 @@ class Task:
                 return found
         return None
 
+    @property
+    def tolerance(self) -> float:
+        """The error of an algorithm that is accepted: the operator's, else what a template does."""
+        own = isinstance(self.work, Tensor) and self.work.template is not None
+        accepted = math.inf if own or self.template is not None else 0.0
+        return float(getattr(self.work, "tolerance", accepted))
+
     def _usable(self, records: Records, where: str) -> Iterator[Trial]:
         """Yield the measured trials whose steps still make a schedule, fastest first."""
         measured = [t for t in records.trials(self.key, where) if t.seconds is not None]
@@ -189,7 +196,7 @@ class Task:
     def can_use(self, trial: Trial) -> bool:
         """Whether the steps of a trial still make a schedule, within the operator's tolerance."""
         try:
-            return self.recorded(trial).error <= getattr(self.work, "tolerance", math.inf)
+            return self.recorded(trial).error <= self.tolerance
         except ScheduleError:
             return False
 
