@@ -11,9 +11,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import subprocess
-import sys
 from typing import Any
 
 import numpy as np
@@ -22,7 +19,7 @@ from benchmarks.machine import facts, pin
 from benchmarks.peers import integers
 from benchmarks.peers.integers import IntegerConvolution
 from benchmarks.peers.work import RESNET18, Subject
-from benchmarks.timing import interleave
+from benchmarks.timing import by_threads, interleave
 from tilewright.ops.conv2d import Conv2d
 from tilewright.ops.quantized import Requantized
 from tilewright.records.store import Records
@@ -49,12 +46,8 @@ def main() -> None:
         return
     print(f"# {facts()}")
     _tune(args)
-    for threads in range(1, min(2, len(os.sched_getaffinity(0))) + 1):
-        command = [sys.executable, "-m", "benchmarks.integer", *sys.argv[1:]]
-        done = subprocess.run(
-            [*command, "--threads", str(threads)], check=True, stdout=subprocess.PIPE, text=True
-        )
-        _print(json.loads(done.stdout.splitlines()[-1]), threads)
+    for threads, measured in by_threads("benchmarks.integer"):
+        _print(measured, threads)
 
 
 def task_of(work: IntegerConvolution, kind: str) -> Task:

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -18,7 +16,7 @@ import numpy as np
 from benchmarks.machine import facts, pin
 from benchmarks.models.resnet18 import build, save
 from benchmarks.peers import available
-from benchmarks.timing import interleave
+from benchmarks.timing import by_threads, interleave, thread_counts
 from tilewright.graph.compile import compile
 from tilewright.graph.model import load_onnx
 from tilewright.records.store import Records
@@ -42,15 +40,10 @@ def main() -> None:
     if not args.model.exists():
         save(build(), args.model)
     print(f"# {facts()}")
-    cores = range(1, min(2, len(os.sched_getaffinity(0))) + 1)
-    for threads in cores:
+    for threads in thread_counts():
         _tune(args.model, args.db, threads, args.trials // (1 if threads == 1 else 5))
-    for threads in cores:
-        command = [sys.executable, "-m", "benchmarks.network", *sys.argv[1:]]
-        done = subprocess.run(
-            [*command, "--threads", str(threads)], check=True, stdout=subprocess.PIPE, text=True
-        )
-        _print(json.loads(done.stdout.splitlines()[-1]), threads)
+    for threads, measured in by_threads("benchmarks.network"):
+        _print(measured, threads)
 
 
 def _tune(model: Path, db: str, threads: int, trials: int) -> None:

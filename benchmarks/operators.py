@@ -10,8 +10,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import subprocess
 import sys
 from math import prod
 from typing import Any
@@ -21,7 +19,7 @@ import numpy as np
 from benchmarks.machine import facts, pin
 from benchmarks.peers import available
 from benchmarks.peers.work import Convolution, Matmul, Subject, error
-from benchmarks.timing import interleave
+from benchmarks.timing import by_threads, interleave
 from benchmarks.workloads import WORK, task_of
 from tilewright.measure.peak import peak
 from tilewright.records.store import Records
@@ -44,12 +42,8 @@ def main() -> None:
         return
     print(f"# {facts()}")
     _tune(args)
-    for threads in range(1, min(2, len(os.sched_getaffinity(0))) + 1):
-        command = [sys.executable, "-m", "benchmarks.operators", *sys.argv[1:]]
-        done = subprocess.run(
-            [*command, "--threads", str(threads)], check=True, stdout=subprocess.PIPE, text=True
-        )
-        _print(json.loads(done.stdout.splitlines()[-1]), threads)
+    for threads, measured in by_threads("benchmarks.operators"):
+        _print(measured, threads)
 
 
 def _tune(args: argparse.Namespace) -> None:

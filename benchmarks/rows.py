@@ -11,8 +11,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import subprocess
 import sys
 from collections.abc import Mapping
 from math import prod
@@ -22,7 +20,7 @@ from benchmarks.machine import facts, pin
 from benchmarks.peers import rows as peers
 from benchmarks.peers.rows import WORK, Rows
 from benchmarks.peers.work import Subject, error
-from benchmarks.timing import interleave
+from benchmarks.timing import by_threads, interleave, thread_counts
 from tilewright.ops.reduce import Reduction
 from tilewright.records.store import Records
 from tilewright.runtime.build import build
@@ -46,15 +44,10 @@ def main() -> None:
         print(json.dumps(_measure(args)))
         return
     print(f"# {facts()}")
-    counts = range(1, min(2, len(os.sched_getaffinity(0))) + 1)
-    for threads in counts:
+    for threads in thread_counts():
         _tune(args, threads)
-    for threads in counts:
-        command = [sys.executable, "-m", "benchmarks.rows", *sys.argv[1:]]
-        done = subprocess.run(
-            [*command, "--threads", str(threads)], check=True, stdout=subprocess.PIPE, text=True
-        )
-        _print(json.loads(done.stdout.splitlines()[-1]), threads)
+    for threads, measured in by_threads("benchmarks.rows"):
+        _print(measured, threads)
 
 
 def tasks(work: Rows, threads: int) -> dict[str, Task]:

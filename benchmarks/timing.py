@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import os
 import statistics
+import subprocess
+import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 Clock = Callable[[], float]
 SAMPLE_SECONDS = 50e-6  # shorter calls are timed in groups, for the clock is no finer
@@ -89,3 +94,20 @@ def _samples(
         found.append((end - start) / calls)
         if end - begin >= seconds:
             return tuple(found)
+
+
+def by_threads(module: str) -> Iterator[tuple[int, Any]]:
+    """Run this command again in a process of its own on one and on two threads.
+
+    `module` is run with the arguments at hand and `--threads`; yield the threads and the JSON that
+    its last line holds.
+    """
+    for threads in thread_counts():
+        command = [sys.executable, "-m", module, *sys.argv[1:], "--threads", str(threads)]
+        done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
+        yield threads, json.loads(done.stdout.splitlines()[-1])
+
+
+def thread_counts() -> range:
+    """Return one and two threads, or one where there is only one core."""
+    return range(1, min(2, len(os.sched_getaffinity(0))) + 1)

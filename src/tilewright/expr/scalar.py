@@ -479,6 +479,14 @@ def excess(value: Scalar) -> str:
     )
 
 
+def conditions(value: Scalar) -> list[Within]:
+    """Return the index conditions of every select in `value`, innermost first."""
+    found = [w for child in children(value) for w in conditions(child)]
+    if isinstance(value, Select):
+        found += [c for c in conjuncts(value.condition) if isinstance(c, Within)]
+    return found
+
+
 def conjuncts(condition: Scalar) -> list[Scalar]:
     """Split a condition at its `and`s."""
     if isinstance(condition, Binary) and condition.op == "and":

@@ -14,7 +14,7 @@ import numpy as np
 
 from tilewright import dtypes
 from tilewright.expr.affine import Affine, is_zero
-from tilewright.expr.scalar import Load, Scalar, Select, Within, children, conjuncts, loads
+from tilewright.expr.scalar import Load, conditions, loads
 from tilewright.loops.nodes import Block, Loop, Nest, offset
 from tilewright.schedule import find
 from tilewright.schedule.intrinsics import INTRINSICS, Intrinsic
@@ -173,7 +173,7 @@ def _variants(
     for name, parts in tiles.items():
         taps = [
             [v for v in condition.index.variables if v not in tiles]
-            for condition in _conditions(block.value)
+            for condition in conditions(block.value)
             if name in condition.index.variables
         ]
         if not taps:
@@ -186,13 +186,6 @@ def _variants(
         )
         total = total * (np.where(parts[-1] > 1, count, 1) if len(parts) > 2 else count)
     return total
-
-
-def _conditions(value: Scalar) -> list[Within]:
-    found = [w for child in children(value) for w in _conditions(child)]
-    if isinstance(value, Select):
-        found += [c for c in conjuncts(value.condition) if isinstance(c, Within)]
-    return found
 
 
 def _vector_axis(

@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from tilewright.expr.scalar import Scalar, Select, Within, children, conjuncts
+from tilewright.expr.scalar import Within
+from tilewright.expr.scalar import conditions as select_conditions
 from tilewright.loops.nodes import Block, Loop, Node, loops, walk
 
 PEEL = 4  # rounds at a border that are written out one by one, at most
@@ -29,15 +30,8 @@ def conditions(nodes: Sequence[Node]) -> Conditions:
     for _, block in walk(tuple(nodes)):
         own = (*block.guards, *block.when)
         common = list(own) if common is None else [c for c in common if c in own]
-        every.update(dict.fromkeys((*own, *_inside(block.value))))
+        every.update(dict.fromkeys((*own, *select_conditions(block.value))))
     return Conditions(tuple(common or ()), tuple(every))
-
-
-def _inside(value: Scalar) -> list[Within]:
-    found = [w for child in children(value) for w in _inside(child)]
-    if isinstance(value, Select):
-        found += [c for c in conjuncts(value.condition) if isinstance(c, Within)]
-    return found
 
 
 def inner_kinds(nodes: Sequence[Node]) -> tuple[dict[str, Range], set[str]]:
