@@ -23,6 +23,4 @@ check: setup
 	$(BIN)/pyright
 
 bench: setup
-	$(BIN)/python -m benchmarks.operators
-	$(BIN)/python -m benchmarks.network
-	$(BIN)/python -m benchmarks.search_rate
+	$(BIN)/python -m benchmarks.report

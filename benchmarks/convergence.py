@@ -12,7 +12,7 @@ import itertools
 import math
 import statistics
 
-from benchmarks.machine import facts
+from benchmarks.side_by_side import heading
 from benchmarks.workloads import WORK, task_of
 from tilewright.measure.local import Local
 from tilewright.search import RandomSearch
@@ -26,7 +26,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--only", nargs="*", default=["C6", "C9"])
     args = parser.parse_args()
-    print(f"# {facts()}")
+    print(heading("benchmarks.convergence", args) + "\n", flush=True)
     for name in args.only:
         curves: dict[str, list[list[float]]] = {"guided": [], "random": []}
         with Local() as local:
@@ -44,12 +44,12 @@ def main() -> None:
                 for kind, runs in curves.items()
             )
             print(
-                f"{name}: trials to {share:.0%} of the best known, "
+                f"- {name}: trials to {share:.0%} of the best known, "
                 f"median of {args.seeds} seeds: {line}"
             )
         for kind, runs in curves.items():
             final = statistics.median(best / min(curve) for curve in runs)
-            print(f"{name}: {kind} ends at {final:.1%} of the best known (median)")
+            print(f"- {name}: {kind} ends at {final:.1%} of the best known (median)")
 
 
 def _curve(result: Result) -> list[float]:

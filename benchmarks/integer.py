@@ -1,4 +1,4 @@
-"""C6 in 8-bit integers against ONNX Runtime and OpenVINO, with one thread and with two.
+"""C6 in 8-bit integers against ONNX Runtime, OpenVINO and LiteRT, with one thread and with two.
 
     python -m benchmarks.integer [--trials 256] [--db integer.db] [--only C6]
 
@@ -10,44 +10,29 @@ Data are uint8 and weights int8. `rounded` scales the sums by channel and makes 
 from __future__ import annotations
 
 import argparse
-import json
+import sys
 from typing import Any
 
 import numpy as np
 
-from benchmarks.machine import facts, pin
 from benchmarks.peers import integers
 from benchmarks.peers.integers import IntegerConvolution
 from benchmarks.peers.work import RESNET18, Subject
-from benchmarks.timing import by_threads, interleave
+from benchmarks.side_by_side import options, own, run, time_all, tune_missing
+from benchmarks.tables import OWN, table
+from tilewright.measure.peak import peak
 from tilewright.ops.conv2d import Conv2d
 from tilewright.ops.quantized import Requantized
 from tilewright.records.store import Records
-from tilewright.runtime.build import build
 from tilewright.tuning.task import Task
-from tilewright.tuning.tune import tune
 
 WORK = {work.name: IntegerConvolution(work) for work in RESNET18}
 KINDS = ("rounded", "sums")
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--trials", type=int, default=256, help="a row, if not on record")
-    parser.add_argument("--db", default="integer.db")
-    parser.add_argument("--only", nargs="*", default=["C6"])
-    parser.add_argument("--seconds", type=float, default=0.3, help="a subject and round")
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--threads", type=int, help=argparse.SUPPRESS)
-    args = parser.parse_args()
-    if args.threads:
-        pin(args.threads)
-        print(json.dumps(_measure(args)))
-        return
-    print(f"# {facts()}")
-    _tune(args)
-    for threads, measured in by_threads("benchmarks.integer"):
-        _print(measured, threads)
+    parser = options(__doc__, trials=256, db="integer.db", work=WORK, usual=["C6"])
+    run("benchmarks.integer", parser, _tune, _measure, _show)
 
 
 def task_of(work: IntegerConvolution, kind: str) -> Task:
@@ -61,20 +46,8 @@ def task_of(work: IntegerConvolution, kind: str) -> Task:
 
 def _tune(args: argparse.Namespace) -> None:
     with Records(args.db) as records:
-        for name in args.only:
-            for kind in KINDS:
-                task = task_of(WORK[name], kind)
-                held = len(records.trials(task.key, task.where))
-                if held < args.trials:
-                    tune(task, trials=args.trials - held, records=records)
-
-
-def own(work: IntegerConvolution, kind: str, threads: int, records: Records) -> Subject:
-    """Return tilewright's subject: the best schedule on record, bound to its arrays."""
-    kernel = build(task_of(work, kind).best(records), threads=threads)
-    arrays = {"X": work.data, "W": work.weights, "S": work.scale}
-    call = kernel.bind(**{b.name: arrays[b.name] for b in kernel.inputs})
-    return Subject("tilewright", call, call, holds=call)
+        tasks = (task_of(WORK[name], kind) for name in args.only for kind in KINDS)
+        tune_missing(tasks, args.trials, records)
 
 
 def _measure(args: argparse.Namespace) -> dict[str, Any]:
@@ -82,23 +55,27 @@ def _measure(args: argparse.Namespace) -> dict[str, Any]:
     with Records(args.db) as records:
         for name in args.only:
             work = WORK[name]
-            rounded, sums = integers.onnxruntime(work, args.threads)
-            rounded += integers.openvino(work, args.threads)
-            for kind, peers in zip(KINDS, (rounded, sums), strict=True):
-                subjects = [own(work, kind, args.threads, records), *peers]
+            arrays = {"X": work.data, "W": work.weights, "S": work.scale}
+            for kind, peers in zip(KINDS, integers.subjects(work, args.threads), strict=True):
+                ours = own(task_of(work, kind), arrays, args.threads, records)
+                subjects = [ours, *(s for s in peers if s.name != integers.CHAINED)]
                 for subject in subjects:
                     _check(subject, work, kind)
-                calls = {s.name: s for s in subjects}
-                chain = integers.openvino_chain(work, args.threads) if kind == "rounded" else None
-                if chain:
-                    calls[chain.name] = chain
-                timings = interleave(calls, rounds=args.rounds, seconds=args.seconds)
-                seconds = {n: (t.median, t.minimum) for n, t in timings.items()}
-                if chain:
-                    times = seconds[chain.name]
-                    seconds[chain.name] = tuple(each / integers.CHAIN for each in times)
-                rows[f"{name} {kind}"] = {"operations": work.of.flops, "seconds": seconds}
-    return rows
+                before = peak(threads=args.threads)
+                chain = [s for s in peers if s.name == integers.CHAINED]
+                seconds = time_all([*subjects, *chain], args)
+                for subject in chain:
+                    times = seconds[subject.name]
+                    seconds[subject.name] = (times[0] / integers.CHAIN, times[1] / integers.CHAIN)
+                rows[f"{name} {kind}"] = {
+                    "operations": work.of.flops,
+                    "peak": max(before, peak(threads=args.threads)),
+                    "seconds": seconds,
+                }
+    found, absent = integers.libraries()
+    for line in absent:
+        print(line, file=sys.stderr)
+    return {"rows": rows, "peers": found}
 
 
 def _check(subject: Subject, work: IntegerConvolution, kind: str) -> None:
@@ -113,20 +90,21 @@ def _check(subject: Subject, work: IntegerConvolution, kind: str) -> None:
         )
 
 
-def _print(rows: dict[str, Any], threads: int) -> None:
-    print(
-        f"\n## {threads} thread(s): median ms (best), GOP/s, and how many times ours takes that\n"
-    )
-    for name, row in rows.items():
-        ours = row["seconds"]["tilewright"][0]
-        print(f"| {name} | ms | GOP/s | against ours |\n| --- | --- | --- | --- |")
-        for subject, (median, least) in row["seconds"].items():
-            speed = row["operations"] / median / 1e9
-            print(
-                f"| {subject} | {median * 1e3:.4f} ({least * 1e3:.4f}) | {speed:.0f} "
-                f"| {median / ours:.2f} x |"
-            )
-        print()
+def _show(measured: dict[str, Any], threads: int) -> str:
+    parts = [f"## {threads} thread(s)"]
+    for name, row in measured["rows"].items():
+        ours = row["seconds"][OWN][0]
+        lines = [
+            [
+                subject, f"{median * 1e3:.4f}", f"{least * 1e3:.4f}",
+                f"{row['operations'] / median / 1e9:.0f}",
+                f"{row['operations'] / median / row['peak']:.2f} x", f"{median / ours:.2f} x",
+            ]
+            for subject, (median, least) in row["seconds"].items()
+        ]  # fmt: skip
+        header = [name, "median ms", "min ms", "GOP/s", "of the FMA peak"]
+        parts.append(table([*header, "tilewright is faster by"], lines))
+    return "\n\n".join(parts)
 
 
 if __name__ == "__main__":

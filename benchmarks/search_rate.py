@@ -1,16 +1,17 @@
 """How fast the search is: candidates scored a second, candidates measured a second, compile time.
 
-python -m benchmarks.search_rate
+python -m benchmarks.search_rate [--only C6]
 """
 
 from __future__ import annotations
 
+import argparse
 import statistics
 import time
 
 import numpy as np
 
-from benchmarks.machine import facts
+from benchmarks.side_by_side import heading
 from benchmarks.workloads import WORK, task_of
 from tilewright.measure.build import build
 from tilewright.measure.local import Local
@@ -19,8 +20,11 @@ from tilewright.tuning.session import FEATURES
 
 
 def main() -> None:
-    print(f"# {facts()}")
-    for name in ("C6", "C9", "matmul1024"):
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--only", nargs="*", default=["C6", "C9", "matmul1024"], choices=WORK)
+    args = parser.parse_args()
+    print(heading("benchmarks.search_rate", args) + "\n", flush=True)
+    for name in args.only:
         task = task_of(WORK[name])
         space, rng = task.space, np.random.default_rng(0)
         train = FEATURES.extract(space, space.sample(rng, 256))
@@ -45,10 +49,11 @@ def main() -> None:
             count = len(list(local.measure(requests)))
             measured = count / (time.perf_counter() - begin)
         print(
-            f"{name}: {statistics.median(rates):.0f} scored a second (median of 5 x "
+            f"- {name}: {statistics.median(rates):.0f} scored a second (median of 5 x "
             f"{len(rows)}+ rows, one core); {measured:.1f} built, verified and timed a second "
             f"({count} random candidates); compile ms median "
-            f"{statistics.median(compiled) * 1e3:.1f}, max {max(compiled) * 1e3:.1f}"
+            f"{statistics.median(compiled) * 1e3:.1f}, max {max(compiled) * 1e3:.1f}",
+            flush=True,
         )
 
 

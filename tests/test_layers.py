@@ -24,11 +24,11 @@ SEES_ONLY = {
     "expr": {"errors", "dtypes"},
     "loops": {"errors", "dtypes", "expr"},
     "records": {"errors"},
-    "models": {"errors"},
+    "models": {"errors", "features"},
     "search": {"errors", "space", "models"},
 }
 # Of space/: no compiler.
-NUMBERS_ONLY = ("config", "factorise", "forgiving", "knobs", "moves", "run", "space")
+NUMBERS_ONLY = ("config", "declare", "factorise", "knobs", "moves", "run", "space")
 
 
 def imports(file: Path) -> Iterator[tuple[int, str]]:

@@ -1,8 +1,10 @@
 """What a user would run instead: the same work, prepared in other libraries' best form.
 
-A peer is a module with `NAME`, `versions()`, `convolution(work, threads)`, `matmul(work, threads)`
-and `network(path, threads)`; the last three return subjects, one for each variant of the peer.
-`threads` is set for the whole process, so give each number of threads a process of its own.
+A peer is a module with `NAME`, `SETTINGS` (a sentence), `versions()`, `convolution(work, threads)`,
+`matmul(work, threads)`, `rows(work, threads)` and `network(path, threads, data)`. The last four
+return subjects, one for each variant of the peer; `convolution(..., layouts=True)` adds those whose
+data lie as is rarely best. `threads` is set for the whole process, so give each number of threads a
+process of its own.
 """
 
 from __future__ import annotations
@@ -10,7 +12,7 @@ from __future__ import annotations
 import importlib
 from types import ModuleType
 
-_PEERS = ("torch_", "onnxruntime_", "openvino_")
+_PEERS = ("torch_", "onnxruntime_", "openvino_", "litert_")
 
 
 def available() -> tuple[list[ModuleType], list[str]]:

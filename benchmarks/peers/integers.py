@@ -1,15 +1,18 @@
-"""Convolutions of 8-bit integers in other libraries: ONNX Runtime and OpenVINO.
+"""Convolutions of 8-bit integers in other libraries: ONNX Runtime, OpenVINO and LiteRT.
 
 ONNX Runtime computes QLinearConv (8 bits again) channels first, as the standard has it, and
 channels last, as its own optimisations would; and ConvInteger (int32 sums). OpenVINO is given the
 form with DequantizeLinear and QuantizeLinear, of which it makes one integer convolution and puts
 data in its own order before and after. With its input channels last it takes bfloat16 instead, so
 only its output may be; a chain of convolutions shows what one takes in the middle of a network.
+LiteRT works in int8, channels last.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import importlib
+import importlib.metadata
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -22,6 +25,12 @@ if TYPE_CHECKING:
     from openvino import InferRequest
 
 CHAIN = 8  # convolutions
+CHAINED = "openvino chained"  # its time is for all of them
+SETTINGS = {
+    "onnxruntime": "QLinearConv, ConvInteger, all graph optimisations, threads set, inputs bound",
+    "openvino": "convolution read back as one in 8 bits, latency hint, 1 stream, threads set",
+    "ai_edge_litert": "XNNPACK, int8 data (uint8 less 128), weights scaled by channel, threads set",
+}
 ZERO = np.uint8(0)
 SCALE = np.float32(1 / 64)  # of data and results: it cancels out
 
@@ -70,6 +79,34 @@ class IntegerConvolution:
         return np.clip(real, 0, 255).astype(np.uint8)
 
 
+def libraries() -> tuple[list[tuple[str, str]], list[str]]:
+    """Return versions and settings of what is installed, and a sentence for what is not."""
+    found: list[tuple[str, str]] = []
+    absent: list[str] = []
+    for name, settings in SETTINGS.items():
+        try:
+            importlib.import_module(name)
+            version = importlib.metadata.version(name.replace("_", "-"))
+            found.append((f"{name} {version}", settings))
+        except ImportError as error:
+            absent.append(f"{name} is skipped: {error}")
+    return found, absent
+
+
+def subjects(work: IntegerConvolution, threads: int) -> tuple[list[Subject], list[Subject]]:
+    """Return what computes `answer`, a chain at the end, and what computes `sums`."""
+    rounded, sums = list[Subject](), list[Subject]()
+    present = {text.split()[0] for text, _ in libraries()[0]}
+    if "onnxruntime" in present:
+        rounded, sums = onnxruntime(work, threads)
+    if "openvino" in present:
+        chain = openvino_chain(work, threads)
+        rounded += openvino(work, threads) + ([chain] if chain else [])
+    if "ai_edge_litert" in present:
+        rounded.insert(0, litert(work, threads))
+    return rounded, sums
+
+
 def onnxruntime(work: IntegerConvolution, threads: int) -> tuple[list[Subject], list[Subject]]:
     """Return subjects that compute `answer`, and subjects that compute `sums`."""
     first = np.ascontiguousarray(work.data.transpose(0, 3, 1, 2))
@@ -86,13 +123,29 @@ def openvino(work: IntegerConvolution, threads: int) -> list[Subject]:
     return [_openvino(work, threads, last=last) for last in (False, True)]
 
 
+def litert(work: IntegerConvolution, threads: int) -> Subject:
+    """Return a subject that computes `answer`, in int8: all of uint8 less 128."""
+    from benchmarks.peers.litert_ import subject
+    from benchmarks.peers.tflite import Quantized, Writer
+
+    writer, eight = Writer(), Quantized((float(SCALE),), -128)
+    x = writer.value(work.data.shape, eight)
+    made = writer.convolution(
+        writer.pad(x, (work.of.padding,) * 4), work.weights, np.zeros(work.of.co, np.int32),
+        (work.of.stride,) * 2, relu=False, scales=Quantized(tuple(work.scale.tolist())), made=eight,
+    )  # fmt: skip
+    data = (work.data.astype(np.int16) - 128).astype(np.int8)
+    inner = subject(writer.finish([x], made), threads, data)
+    return replace(inner, result=lambda: (inner.result().astype(np.int16) + 128).astype(np.uint8))
+
+
 def openvino_chain(work: IntegerConvolution, threads: int) -> Subject | None:
     """Return a subject that convolves `CHAIN` times; None if results do not fit data again."""
     first, last = _shapes(work, last=False)
     if first != last:
         return None
     request = _request(work, threads, last=False, length=CHAIN)
-    return Subject("openvino chained", request.infer, lambda: np.zeros(0), request)
+    return Subject(CHAINED, request.infer, lambda: np.zeros(0), request)
 
 
 def _ort(name: str, model: bytes, threads: int, data: np.ndarray, *, moved: bool) -> Subject:

@@ -8,41 +8,64 @@ import numpy as np
 import onnxruntime
 
 from benchmarks.peers import onnx_models
-from benchmarks.peers.work import Convolution, Matmul, Subject
+from benchmarks.peers.rows import Rows
+from benchmarks.peers.work import Chain, Convolution, Matmul, Subject, fitting, named
 
 NAME = "onnxruntime"
+SETTINGS = (
+    "CPU provider, all graph optimisations, intra-op threads set, inputs and outputs bound; "
+    "`nchw`: without the optimisation that blocks channels"
+)
 
 
 def versions() -> str:
     return f"onnxruntime {onnxruntime.__version__}"
 
 
-def convolution(work: Convolution, threads: int) -> list[Subject]:
+def convolution(work: Convolution | Chain, threads: int, *, layouts: bool = False) -> list[Subject]:
     data = np.ascontiguousarray(work.data.transpose(0, 3, 1, 2))
-    subject = _subject(onnx_models.convolution(work), threads, data)
-    return [Subject(NAME, subject.run, lambda: subject.result().transpose(0, 2, 3, 1))]
+    model = onnx_models.convolution(work)
+    subjects = [_subject(model, threads, data)]
+    if layouts:
+        subjects.append(_subject(model, threads, data, variant="nchw", blocked=False))
+    return [subject.channels_last() for subject in subjects]
 
 
 def matmul(work: Matmul, threads: int) -> list[Subject]:
     return [_subject(onnx_models.matmul(work), threads, work.a)]
 
 
+def rows(work: Rows, threads: int) -> list[Subject]:
+    models = onnx_models.rows(work)
+    return [_subject(m, threads, *work.varying, variant=v) for v, m in models.items()]
+
+
 def network(path: Path, threads: int, data: np.ndarray) -> list[Subject]:
     return [_subject(path.read_bytes(), threads, data)]
 
 
-def _subject(model: bytes, threads: int, data: np.ndarray) -> Subject:
+def _subject(
+    model: bytes, threads: int, *data: np.ndarray, variant: str = "", blocked: bool = True
+) -> Subject:
+    level = onnxruntime.GraphOptimizationLevel
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1
-    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_ALL
+    options.graph_optimization_level = (
+        level.ORT_ENABLE_ALL if blocked else level.ORT_ENABLE_EXTENDED
+    )
     session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
     binding = session.io_binding()
-    binding.bind_cpu_input(session.get_inputs()[0].name, data)
+    given = [
+        fitting(array, len(wanted.shape))
+        for wanted, array in zip(session.get_inputs(), data, strict=True)
+    ]
+    for wanted, array in zip(session.get_inputs(), given, strict=True):
+        binding.bind_cpu_input(wanted.name, array)
     binding.bind_output(session.get_outputs()[0].name)
     return Subject(
-        NAME,
+        named(NAME, variant),
         lambda: session.run_with_iobinding(binding),
         lambda: binding.copy_outputs_to_cpu()[0],
-        holds=data,
+        holds=given,
     )

@@ -8,30 +8,45 @@ import numpy as np
 import openvino
 
 from benchmarks.peers import onnx_models
-from benchmarks.peers.work import Convolution, Matmul, Subject
+from benchmarks.peers.rows import Rows
+from benchmarks.peers.work import Chain, Convolution, Matmul, Subject, fitting, named
 
 NAME = "openvino"
+SETTINGS = (
+    "f32 forced and read back, latency hint, 1 stream, inference threads set, its pinning off; "
+    "`nhwc`: inputs and outputs channels last"
+)
 
 
 def versions() -> str:
     return f"openvino {openvino.__version__}"
 
 
-def convolution(work: Convolution, threads: int) -> list[Subject]:
+def convolution(work: Convolution | Chain, threads: int, *, layouts: bool = False) -> list[Subject]:
     data = np.ascontiguousarray(work.data.transpose(0, 3, 1, 2))
-    subject = _subject(onnx_models.convolution(work), threads, data)
-    return [Subject(NAME, subject.run, lambda: subject.result().transpose(0, 2, 3, 1))]
+    model = onnx_models.convolution(work)
+    subjects = [_subject(model, threads, data).channels_last()]
+    if layouts:
+        subjects.append(_subject(model, threads, work.data, variant="nhwc", last=True))
+    return subjects
 
 
 def matmul(work: Matmul, threads: int) -> list[Subject]:
     return [_subject(onnx_models.matmul(work), threads, work.a)]
 
 
+def rows(work: Rows, threads: int) -> list[Subject]:
+    models = onnx_models.rows(work)
+    return [_subject(m, threads, *work.varying, variant=v) for v, m in models.items()]
+
+
 def network(path: Path, threads: int, data: np.ndarray) -> list[Subject]:
     return [_subject(path.read_bytes(), threads, data)]
 
 
-def _subject(model: bytes, threads: int, data: np.ndarray) -> Subject:
+def _subject(
+    model: bytes, threads: int, *data: np.ndarray, variant: str = "", last: bool = False
+) -> Subject:
     settings = {
         "PERFORMANCE_HINT": "LATENCY",
         "NUM_STREAMS": "1",
@@ -40,10 +55,27 @@ def _subject(model: bytes, threads: int, data: np.ndarray) -> Subject:
         "ENABLE_CPU_PINNING": False,  # the benchmark pins the process
     }
     core = openvino.Core()
-    compiled = core.compile_model(core.read_model(model), "CPU", settings)
+    read = core.read_model(model)
+    compiled = core.compile_model(_channels_last(read) if last else read, "CPU", settings)
     precision = compiled.get_property("INFERENCE_PRECISION_HINT")
     if precision != openvino.Type.f32:
         raise RuntimeError(f"OpenVINO computes in {precision}, though float32 was asked for")
     request = compiled.create_infer_request()
-    request.set_input_tensor(0, openvino.Tensor(data))
-    return Subject(NAME, request.infer, lambda: np.array(request.get_output_tensor(0).data))
+    for i, array in enumerate(data):
+        given = fitting(array, len(compiled.input(i).partial_shape))
+        request.set_input_tensor(i, openvino.Tensor(given))
+    return Subject(
+        named(NAME, variant),
+        request.infer,
+        lambda: np.array(request.get_output_tensor(0).data),
+        holds=data,
+    )
+
+
+def _channels_last(model: openvino.Model) -> openvino.Model:
+    """Let the input and the output be channels last, whatever the model's layout inside."""
+    both = openvino.preprocess.PrePostProcessor(model)
+    for end in both.input(), both.output():
+        end.tensor().set_layout(openvino.Layout("NHWC"))
+        end.model().set_layout(openvino.Layout("NCHW"))
+    return both.build()

@@ -6,24 +6,39 @@ import os
 import re
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 from tilewright.errors import TargetError
 
-# Triples, vector bytes and registers of the levels that can be asked for by name.
-LEVELS = {
-    "x86-64": ("x86-64", 16, 16),
-    "x86-64-v2": ("x86-64-v2", 16, 16),
-    "x86-64-v3": ("x86-64-v3", 32, 16),
-    "x86-64-v4": ("x86-64-v4", 64, 32),
-}
 
+class Level(NamedTuple):
+    """What the name of a level stands for."""
+
+    triple: str
+    cpu: str
+    vector_bytes: int
+    registers: int
+
+
+_X86, _ARM = "x86_64-unknown-linux-gnu", "aarch64-unknown-linux-gnu"
+# The levels that can be asked for by name.
+LEVELS = {
+    "x86-64": Level(_X86, "x86-64", 16, 16),
+    "x86-64-v2": Level(_X86, "x86-64-v2", 16, 16),
+    "x86-64-v3": Level(_X86, "x86-64-v3", 32, 16),
+    "x86-64-v4": Level(_X86, "x86-64-v4", 64, 32),
+    "aarch64": Level(_ARM, "generic", 16, 32),
+    "neoverse-n1": Level(_ARM, "neoverse-n1", 16, 32),
+}
 
 _V2 = ("sse3", "ssse3", "sse4.1", "sse4.2", "popcnt")
 _V3 = (*_V2, "avx", "avx2", "f16c", "fma", "bmi", "bmi2")
 _V4 = (*_V3, "avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl")
-# What a level has without saying so in its features.
-IMPLIED = {"x86-64-v2": _V2, "x86-64-v3": _V3, "x86-64-v4": _V4}
+# What a CPU, or all of an architecture, has without saying so in its features.
+IMPLIED = {
+    "x86-64-v2": _V2, "x86-64-v3": _V3, "x86-64-v4": _V4,
+    "aarch64": ("neon",), "neoverse-n1": ("fullfp16", "dotprod"),
+}  # fmt: skip
 
 VECTOR_BYTES = (16, 32, 64)  # the registers that LLVM's targets have
 
@@ -33,7 +48,9 @@ class Target:
     """A machine that code is generated for.
 
     `vector_bytes` is the width of a vector register, `registers` their number, `caches` the sizes
-    of the data caches in bytes, nearest first. `Target("x86-64-v3")` fills the rest by name.
+    of the data caches in bytes, nearest first. `Target("x86-64-v3")` fills the rest by name; so do
+    "x86-64" (SSE2), "x86-64-v2" (SSE4.2), "x86-64-v4" (AVX-512), "aarch64" (NEON) and "neoverse-n1"
+    (NEON with products of bytes). Code for AArch64 was run in an emulator alone.
     """
 
     name: str
@@ -56,11 +73,8 @@ class Target:
                 f"unknown target {self.name!r}; name one of {', '.join(LEVELS)}, use host(), or "
                 "give triple, cpu, vector_bytes and registers."
             )
-        cpu, width, registers = LEVELS[self.name]
-        object.__setattr__(self, "triple", self.triple or "x86_64-unknown-linux-gnu")
-        object.__setattr__(self, "cpu", self.cpu or cpu)
-        object.__setattr__(self, "vector_bytes", self.vector_bytes or width)
-        object.__setattr__(self, "registers", self.registers or registers)
+        for field_name, value in LEVELS[self.name]._asdict().items():
+            object.__setattr__(self, field_name, getattr(self, field_name) or value)
 
     def lanes(self, dtype_bytes: int) -> int:
         """Return how many elements of `dtype_bytes` bytes a vector register holds."""
@@ -75,13 +89,19 @@ class Target:
         for said in reversed(self.features):
             if said[1:] == feature:
                 return said[0] == "+"
-        return feature in IMPLIED.get(self.cpu, ())
+        return any(feature in IMPLIED.get(of, ()) for of in (self.cpu, self.architecture))
+
+    @property
+    def architecture(self) -> str:
+        """The first part of the triple, such as x86_64 or aarch64."""
+        return self.triple.split("-")[0]
 
     @property
     def key(self) -> str:
         """A short text that two targets share exactly when code for one is code for the other."""
         # Not the cores: a process that is pinned to one of them has the same records.
-        return f"{self.cpu}/{self.vector_bytes * 8}b"
+        cpu = self.architecture if self.cpu == "generic" else self.cpu
+        return f"{cpu}/{self.vector_bytes * 8}b"
 
 
 def _check(target: Target) -> None:

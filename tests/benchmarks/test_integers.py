@@ -45,6 +45,19 @@ def test_openvino(work: IntegerConvolution) -> None:
 
 
 @pytest.mark.parametrize("work", WORK, ids=lambda work: work.of.name)
+def test_litert(work: IntegerConvolution) -> None:
+    pytest.importorskip("ai_edge_litert")
+    assert off(integers.litert(work, 1), work.answer) <= 1
+
+
+def test_those_installed_take_part_and_are_described() -> None:
+    found, absent = integers.libraries()
+    assert len(found) + len(absent) == len(integers.SETTINGS)
+    rounded, _ = integers.subjects(WORK[0], 1)
+    assert bool(rounded) == bool(found)
+
+
+@pytest.mark.parametrize("work", WORK, ids=lambda work: work.of.name)
 def test_tilewright(work: IntegerConvolution) -> None:
     arrays = {"X": work.data, "W": work.weights, "S": work.scale}
     for kind, answer in ("rounded", work.answer), ("sums", work.sums):

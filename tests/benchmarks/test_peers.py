@@ -11,10 +11,26 @@ import numpy as np
 import pytest
 from benchmarks.models import resnet18
 from benchmarks.peers import available
-from benchmarks.peers.work import RESNET18, Convolution, Matmul, error
+from benchmarks.peers.rows import Rows, gelu, layer_norm, matvec, softmax
+from benchmarks.peers.work import (
+    DEPTHWISE,
+    RESNET18,
+    SEPARABLE,
+    Chain,
+    Convolution,
+    Matmul,
+    error,
+)  # fmt: skip
 from tests.graph.models import by_onnxruntime, floats, save
 
 PEERS = available()[0]
+DEPTH = Convolution("depthwise", 8, 6, 6, 3, 2, groups=6, bias=True, relu=True)
+CONVOLUTIONS = [
+    Convolution("strided", 14, 8, 16, 3, 2),
+    Convolution("1x1", 7, 5, 6, 1, 1, n=2, bias=True),
+    DEPTH,
+    Chain("chain", (DEPTH, Convolution("point", 4, 6, 10, 1, 1, bias=True, relu=True))),
+]
 TOLERANCE = 2e-5  # of the root mean square; bfloat16 would be off by 1e-2
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # the peers' own, which are not ours to mend
@@ -25,13 +41,29 @@ def options(peer: ModuleType) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("peer", PEERS, ids=lambda peer: peer.NAME)
+@pytest.mark.parametrize("work", CONVOLUTIONS, ids=lambda work: work.name)
+def test_convolution(peer: ModuleType, work: Convolution | Chain) -> None:
+    names: list[str] = []
+    for subject in peer.convolution(work, 1, layouts=True, **options(peer)):
+        assert error(subject, work.answer) < TOLERANCE, subject.name
+        assert subject.name.startswith(peer.NAME)
+        names.append(subject.name)
+    assert len(set(names)) == len(names)
+
+
+@pytest.mark.parametrize("peer", PEERS, ids=lambda peer: peer.NAME)
 @pytest.mark.parametrize(
     "work",
-    [Convolution("strided", 14, 8, 16, 3, 2), Convolution("1x1", 7, 5, 6, 1, 1, n=2)],
+    [
+        softmax(3, 10), layer_norm(3, 24), Rows("gelu", gelu(50), "Gelu", {}, ("X",)),
+        matvec(24, 10),
+    ],
     ids=lambda work: work.name,
-)
-def test_convolution(peer: ModuleType, work: Convolution) -> None:
-    for subject in peer.convolution(work, 1, **options(peer)):
+)  # fmt: skip
+def test_rows(peer: ModuleType, work: Rows) -> None:
+    subjects = peer.rows(work, 1, **options(peer))
+    assert subjects
+    for subject in subjects:
         assert error(subject, work.answer) < TOLERANCE, subject.name
         assert subject.name.startswith(peer.NAME)
 
@@ -55,6 +87,7 @@ def test_network(peer: ModuleType, tmp_path: Path) -> None:
 @pytest.mark.parametrize("peer", PEERS, ids=lambda peer: peer.NAME)
 def test_versions(peer: ModuleType) -> None:
     assert peer.versions()[-1].isalnum()
+    assert peer.SETTINGS
 
 
 def test_absent_peers_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -67,3 +100,27 @@ def test_absent_peers_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_work_of_the_paper() -> None:
     assert [work.flops for work in RESNET18[:2]] == [236_027_904, 231_211_008]
     assert [work.made for work in RESNET18] == [112, 56, 56, 28, 28, 28, 14, 14, 14, 7, 7, 7]
+
+
+def test_work_of_mobilenet() -> None:
+    """The layers that the network has at 224, as it is published, each once."""
+    assert [layer.ci for layer in DEPTHWISE] == [32, 64, 128, 128, 256, 256, 512, 512, 1024]
+    assert all(layer.flops == 18 * layer.made**2 * layer.ci for layer in DEPTHWISE)
+    assert [chain.layers[1].co for chain in SEPARABLE] == [
+        64,
+        128,
+        128,
+        256,
+        256,
+        512,
+        512,
+        1024,
+        1024,
+    ]
+    for chain in SEPARABLE:
+        first, second = chain.layers
+        assert (first.made, first.co) == (second.size, second.ci)
+    repeats = [1, 1, 1, 1, 1, 1, 5, 1, 1]
+    total = sum(n * chain.flops for n, chain in zip(repeats, SEPARABLE, strict=True))
+    first, classifier = 2 * 112**2 * 32 * 27, 2 * 1024 * 1000
+    assert round((total + first + classifier) / 2e6) == 569  # the paper's millions of products

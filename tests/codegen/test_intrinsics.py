@@ -103,7 +103,7 @@ def test_the_operand_of_lanes_may_be_the_unsigned_one() -> None:
 @pytest.mark.parametrize("name", INTRINSICS)
 def test_targets_without_it_are_refused(name: str) -> None:
     s = Schedule(INTRINSICS[name].meaning).tensorize("i", name)
-    with pytest.raises(CompileError, match=f"cannot generate {name} for 'x86-64-v4': it needs avx"):
+    with pytest.raises(CompileError, match=f"cannot generate {name} for 'x86-64-v4': it needs "):
         compile_nest(s.loops, Target("x86-64-v4"))
 
 

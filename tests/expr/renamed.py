@@ -30,8 +30,9 @@ def _stage(stage: Stage, made: dict[str, Tensor], axes: Rename) -> Stage:
 
     def change(part: Scalar) -> Scalar:
         match part:
-            case Load(buffer=buffer, index=index):
-                return made[buffer][tuple(map(affine, index))]
+            case Load(buffer=buffer):
+                at = (i if isinstance(i, Scalar) else affine(i) for i in part.at)
+                return made[buffer][tuple(at)]
             case Table(index=index):
                 return replace(part, name="another", index=tuple(map(affine, index)))
             case Index(index=index) | Within(index=index):

@@ -14,6 +14,7 @@ from tilewright.loops.nodes import walk
 from tilewright.ops.conv2d import Conv2d
 from tilewright.ops.dense import Dense
 from tilewright.ops.elementwise import Relu, Transpose
+from tilewright.ops.gather import Gather, GatherElements
 from tilewright.ops.pool2d import GlobalAveragePool, Pool2d
 from tilewright.schedule.schedule import Schedule
 from tilewright.tuning.task import Operator, Task
@@ -27,6 +28,8 @@ OPERATORS: tuple[Operator, ...] = (
     GlobalAveragePool(1, 7, 7, 20),
     Relu(1),
     Transpose((3, 4, 5), (2, 0, 1)),
+    Gather((70, 5, 17), (2, 3), 1),
+    GatherElements((5, 19), (5, 16), 1),
 )
 NEST = (Context(), Relation())
 EXTRACTORS: tuple[Extractor, ...] = (*NEST, KnobValues(), Joined(NEST))

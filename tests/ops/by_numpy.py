@@ -8,9 +8,12 @@ from typing import Any, TypeAlias
 import numpy as np
 from tests.ops import layers_by_numpy, movement_by_numpy
 
+from tilewright import dtypes
+from tilewright.expr.rounding import rough
 from tilewright.ops.conv2d import Conv2d
 from tilewright.ops.dense import Dense
 from tilewright.ops.elementwise import Add, Relu, Transpose
+from tilewright.ops.gather import Gather, GatherElements
 from tilewright.ops.matvec import MatVec
 from tilewright.ops.norm import GroupNorm, InstanceNorm, LayerNorm, RmsNorm
 from tilewright.ops.pool2d import GlobalAveragePool, Pool2d
@@ -19,10 +22,36 @@ from tilewright.ops.softmax import LogSoftmax, Softmax
 from tilewright.tuning.task import Operator
 
 Array: TypeAlias = np.ndarray[Any, Any]
+OWN_ERROR = 2.0**-45  # of what is computed here, in float64 but by other formulas
 
 
 def compute(operator: Operator, given: Mapping[str, Array]) -> Array:
-    """Return the result of an operator in float64."""
+    """Return the result of an operator in float64; of integers rounded, and wrapped as they are."""
+    made, dtype = _compute(operator, given), operator.expression().dtype
+    return made if dtypes.is_float(dtype) else np.rint(made).astype(np.int64).astype(dtype)
+
+
+def check(operator: Operator, got: Array, given: Mapping[str, Array], share: float = 0.0) -> None:
+    """Compare a kernel's result with `compute`: what rounding explains, an element may be off.
+
+    A share of the largest result may be added. Integers are exact.
+    """
+    expression, wanted = operator.expression(), compute(operator, given)
+    assert (got.dtype, got.shape) == (dtypes.numpy(expression.dtype), expression.shape)
+    if not dtypes.is_float(expression.dtype):
+        np.testing.assert_array_equal(got, wanted)
+        return
+    sizes = np.abs(wanted[np.isfinite(wanted)])
+    allowed = rough(expression, given).error + share * np.max(sizes, initial=0.0)
+    allowed = allowed + OWN_ERROR * np.max(sizes, initial=1.0)
+    with np.errstate(invalid="ignore"):
+        off = np.abs(got.astype(np.float64) - wanted)
+        right = (got == wanted) | (np.isnan(got) & np.isnan(wanted)) | (off <= allowed)
+    worst = np.unravel_index(np.argmax(~right), right.shape)
+    assert right.all(), f"{worst}: {got[worst]}, wanted {wanted[worst]} within {allowed[worst]}"
+
+
+def _compute(operator: Operator, given: Mapping[str, Array]) -> Array:
     arrays = {name: array.astype(np.float64) for name, array in given.items()}
     for family in (layers_by_numpy, movement_by_numpy):
         if (made := family.compute(operator, arrays)) is not None:
@@ -65,10 +94,25 @@ def compute(operator: Operator, given: Mapping[str, Array]) -> Array:
 def given(operator: Operator, rng: np.random.Generator) -> dict[str, Array]:
     """Return random arrays for the operator's tensors."""
     tensors = operator.expression().inputs
-    made = {t.name: rng.standard_normal(t.shape).astype(t.dtype) for t in tensors}
+    made = {t.name: random(rng, t.shape, t.dtype) for t in tensors}
+    if isinstance(operator, Gather | GatherElements):
+        n = operator.shape[operator.axis] + 1  # some lie beyond either end
+        made["I"] = rng.integers(-n, n, made["I"].shape).astype(made["I"].dtype)
     if "D" in made and isinstance(operator, Pool2d):
         made["D"] = operator.divisors()
+    whole = isinstance(operator, Reduction) and not dtypes.is_float(operator.dtype)
+    if whole and operator.kind == "prod":  # no zero, and never beyond 2^53
+        made["X"] = np.where(made["X"] < 0, -1, 1).astype(operator.dtype)
     return made
+
+
+def random(rng: np.random.Generator, shape: tuple[int, ...], dtype: str) -> Array:
+    """Return unit normal numbers, or every number of 8 bits, or integers up to a thousand."""
+    if dtypes.is_float(dtype):
+        return rng.standard_normal(shape).astype(dtypes.numpy(dtype))
+    info = np.iinfo(dtype)
+    low, high = max(info.min, -1000), min(info.max, 1000)
+    return rng.integers(low, high, shape, endpoint=True).astype(dtype)
 
 
 def _finish(operator: Conv2d | Dense, result: Array, arrays: Mapping[str, Array]) -> Array:
@@ -98,7 +142,7 @@ def _pool2d(op: Pool2d, x: Array) -> Array:
     edges = ((0, 0), (top, bottom), (left, right), (0, 0))
     out = np.zeros((op.batch, op.out_height, op.out_width, op.channels))
     if op.kind == "max":
-        filled = np.pad(x, edges, constant_values=-np.inf)
+        filled = np.pad(x, edges, constant_values=-np.inf)  # a window sees more than padding
         return np.max([w for _, w in _windows(filled, op.kernel, op.stride, (1, 1), out)], axis=0)
     counted = np.pad(np.ones_like(x), edges, constant_values=float(op.count_include_pad))
     total = np.sum([w for _, w in _windows(np.pad(x, edges), op.kernel, op.stride, (1, 1), out)], 0)
@@ -152,4 +196,4 @@ def _reduction(op: Reduction | ArgMax, x: Array) -> Array:
     whole = x.reshape(op.shape)
     if isinstance(op, ArgMax):
         return np.argmax(whole, op.axis).reshape(op.expression().shape)
-    return getattr(np, op.kind)(whole, axis=op.axes).reshape(op.expression().shape)
+    return np.asarray(getattr(np, op.kind)(whole, axis=op.axes)).reshape(op.expression().shape)

@@ -25,16 +25,19 @@ from tilewright.ops.conv2d import Conv2d
 from tilewright.ops.dense import Dense
 from tilewright.ops.depthwise import Depthwise, DepthwisePointwise
 from tilewright.ops.elementwise import Transpose
+from tilewright.ops.gather import Gather, GatherElements
 from tilewright.ops.matmul import Matmul
 from tilewright.ops.movement import Concat, Pad, Slice
 from tilewright.ops.recurrent import GruCell, LstmCell
-from tilewright.ops.resize import COORDINATES, MODES, ROUNDINGS, Resize
+from tilewright.ops.resize import COORDINATES, ROUNDINGS, Resize
 from tilewright.ops.transposed import TransposedConv
 from tilewright.tuning.task import Operator
 
 Pick = Callable[[Any], Any]
 CHANNELS = (1, 2, 3, 5, 7, 8, 16, 17, 24, 33)
 FLAG = (False, True)
+FLOATS = ("float32", "float32", "float32", "float64", "float16", "bfloat16")
+NUMBERS = (*FLOATS, "uint8", "int8")
 
 
 def matmul(pick: Pick) -> Matmul:
@@ -43,7 +46,7 @@ def matmul(pick: Pick) -> Matmul:
     return Matmul(
         pick((1, 2, 5, 7, 13, 16, 29)), pick((1, 3, 8, 17, 32)), pick((1, 2, 7, 16, 19, 48, 61)),
         batch, sides[0], sides[1], pick(FLAG), pick(FLAG), pick(("", "A", "B")), pick(FLAG),
-        pick(FLAG),
+        pick(FLAG), pick(NUMBERS),
     )  # fmt: skip
 
 
@@ -72,7 +75,7 @@ def conv(pick: Pick) -> Conv:
     few = (1, 2, 3, 5) if count == 3 else (1, 2, 5, 8, 17)
     return Conv(
         pick((1, 2)), size, groups * pick(few), groups * pick(few), **window, groups=groups,
-        bias=pick(FLAG), residual=pick(FLAG), relu=pick(FLAG),
+        bias=pick(FLAG), residual=pick(FLAG), relu=pick(FLAG), dtype=pick(NUMBERS),
     )  # fmt: skip
 
 
@@ -85,7 +88,7 @@ def conv2d(pick: Pick) -> Conv2d:
         ci, co = pick(CHANNELS), pick(CHANNELS)
     return Conv2d(
         pick((1, 2)), height, width, groups * ci, groups * co, **window, groups=groups,
-        bias=pick(FLAG), residual=pick(FLAG), relu=pick(FLAG),
+        bias=pick(FLAG), residual=pick(FLAG), relu=pick(FLAG), dtype=pick(NUMBERS),
     )  # fmt: skip
 
 
@@ -106,7 +109,7 @@ def transposed(pick: Pick) -> TransposedConv:
             break
     return TransposedConv(
         pick((1, 2)), size, groups * pick(few), groups * pick(few), **window, output_padding=more,
-        groups=groups, bias=pick(FLAG), relu=pick(FLAG),
+        groups=groups, bias=pick(FLAG), relu=pick(FLAG), dtype=pick(NUMBERS),
     )  # fmt: skip
 
 
@@ -115,7 +118,7 @@ def depthwise(pick: Pick) -> Depthwise:
     height, width = _size(pick, 2, window)
     return Depthwise(
         pick((1, 2)), height, width, pick(CHANNELS), **window, multiplier=pick((1, 1, 2, 3, 17)),
-        bias=pick(FLAG), relu=pick(FLAG),
+        bias=pick(FLAG), relu=pick(FLAG), dtype=pick(NUMBERS),
     )  # fmt: skip
 
 
@@ -124,18 +127,22 @@ def depthwise_pointwise(pick: Pick) -> DepthwisePointwise:
     height, width = _size(pick, 2, window)
     return DepthwisePointwise(
         pick((1, 2)), height, width, pick(CHANNELS), pick(CHANNELS), **window, bias=pick(FLAG),
-        relu=pick(FLAG),
+        relu=pick(FLAG), dtype=pick(NUMBERS),
     )  # fmt: skip
 
 
 def lstm(pick: Pick) -> LstmCell:
-    return LstmCell(pick((1, 2, 3, 7)), pick((1, 5, 16, 17)), pick((1, 3, 8, 16, 19)), pick(FLAG))
+    return LstmCell(
+        pick((1, 2, 3, 7)), pick((1, 5, 16, 17)), pick((1, 3, 8, 16, 19)), pick(FLAG), pick(FLAG),
+        pick(FLOATS),
+    )  # fmt: skip
 
 
 def gru(pick: Pick) -> GruCell:
     return GruCell(
-        pick((1, 2, 3, 7)), pick((1, 5, 16, 17)), pick((1, 3, 8, 16, 19)), pick(FLAG), pick(FLAG)
-    )
+        pick((1, 2, 3, 7)), pick((1, 5, 16, 17)), pick((1, 3, 8, 16, 19)), pick(FLAG), pick(FLAG),
+        pick(FLOATS),
+    )  # fmt: skip
 
 
 def _shape(pick: Pick, extents: tuple[int, ...] = (1, 2, 3, 5, 8, 17)) -> tuple[int, ...]:
@@ -146,7 +153,9 @@ def concat(pick: Pick) -> Concat:
     shape = _shape(pick, (1, 2, 3, 5, 8))
     axis = pick(tuple(range(len(shape))))
     lengths = [pick((1, 2, 3, 7, 16)) for _ in range(pick((1, 2, 2, 3, 4)))]
-    return Concat(tuple((*shape[:axis], n, *shape[axis + 1 :]) for n in lengths), axis)
+    return Concat(
+        tuple((*shape[:axis], n, *shape[axis + 1 :]) for n in lengths), axis, pick(NUMBERS)
+    )
 
 
 def cut(pick: Pick) -> Slice:
@@ -156,20 +165,40 @@ def cut(pick: Pick) -> Slice:
               slice(n - 1, None, -3), slice(n // 3, n, 3)))
         for n in shape
     ]  # fmt: skip
-    return Slice.of(shape, *cuts)
+    return Slice.of(shape, *cuts, dtype=pick(NUMBERS))
 
 
 def pad(pick: Pick) -> Pad:
     shape, mode = _shape(pick, (1, 2, 3, 5, 8)), pick(("constant", "edge", "reflect"))
     most = [n - 1 if mode == "reflect" else 4 for n in shape]
     sides = [tuple(min(pick((0, 0, 1, 2, 4)), n) for n in most) for _ in range(2)]
-    return Pad(shape, sides[0], sides[1], mode, pick((0.0, 1.5, float("-inf"))))
+    dtype = pick(NUMBERS)
+    value = pick((0.0, 1.5, float("-inf")) if dtype in FLOATS else (0, 5))
+    return Pad(shape, sides[0], sides[1], mode, value, dtype)
+
+
+def gather(pick: Pick) -> Gather:
+    shape = _shape(pick)
+    indices = tuple(pick((1, 2, 3, 7, 16, 17)) for _ in range(pick((0, 1, 1, 2))))
+    return Gather(
+        shape, indices, pick(tuple(range(-len(shape), len(shape)))),
+        index_dtype=pick(("int64", "int32")),
+    )  # fmt: skip
+
+
+def gather_elements(pick: Pick) -> GatherElements:
+    shape = _shape(pick)
+    axis = pick(tuple(range(len(shape))))
+    lengths = [pick((n, n, max(1, n // 2))) for n in shape]
+    lengths[axis] = pick((1, 2, 5, 16, 19))
+    return GatherElements(shape, tuple(lengths), axis, index_dtype=pick(("int64", "int32")))
 
 
 def resize(pick: Pick) -> Resize:
     shape = _shape(pick, (1, 2, 3, 5, 8))
     size = tuple(pick((n, n, 2 * n, 3 * n, max(1, n // 2), 1, 7, 13)) for n in shape)
-    return Resize(shape, size, pick(MODES), pick(COORDINATES), pick(ROUNDINGS))
+    mode, dtypes = pick((("nearest", NUMBERS), ("linear", FLOATS)))
+    return Resize(shape, size, mode, pick(COORDINATES), pick(ROUNDINGS), pick(dtypes))
 
 
 def activation(pick: Pick) -> Activation:
@@ -178,7 +207,7 @@ def activation(pick: Pick) -> Activation:
         HardSwish(), LeakyRelu(0.1), Elu(0.7), Clip(0.0, 6.0), Clip(-0.5), Clip(None, 0.5), Clip(),
     )  # fmt: skip
     functions = tuple(pick(every) for _ in range(pick((1, 1, 2, 3))))
-    return Activation(functions, pick((1, 2, 15, 16, 17, 64, 97, 1000)))
+    return Activation(functions, pick((1, 2, 15, 16, 17, 64, 97, 1000)), pick(FLOATS))
 
 
 def transpose(pick: Pick) -> Transpose:
@@ -187,17 +216,20 @@ def transpose(pick: Pick) -> Transpose:
     turned: list[int] = []
     while order:
         turned.append(order.pop(pick(tuple(range(len(order))))))
-    return Transpose(shape, tuple(turned))
+    return Transpose(shape, tuple(turned), pick(NUMBERS))
 
 
 def dense(pick: Pick) -> Dense:
     sizes = (1, 3, 8, 13, 32)
-    return Dense(pick(sizes), pick(sizes), pick(CHANNELS), pick(FLAG), pick(FLAG), pick(FLAG))
+    return Dense(
+        pick(sizes), pick(sizes), pick(CHANNELS), pick(FLAG), pick(FLAG), pick(FLAG), pick(NUMBERS)
+    )
 
 
 FAMILIES: tuple[Callable[[Pick], Operator], ...] = (
     matmul, matmul, conv, conv, conv2d, transposed, transposed, depthwise, depthwise_pointwise,
-    lstm, gru, concat, cut, pad, resize, resize, activation, transpose, dense,
+    lstm, gru, concat, cut, pad, resize, resize, activation, transpose, dense, gather,
+    gather_elements,
 )  # fmt: skip
 
 

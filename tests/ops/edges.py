@@ -15,6 +15,7 @@ from tilewright.ops.activation import (
 from tilewright.ops.conv import Conv
 from tilewright.ops.conv2d import Conv2d
 from tilewright.ops.depthwise import Depthwise, DepthwisePointwise
+from tilewright.ops.gather import Gather, GatherElements
 from tilewright.ops.matmul import Matmul
 from tilewright.ops.movement import Concat, Pad, Slice
 from tilewright.ops.recurrent import GruCell, LstmCell
@@ -56,9 +57,27 @@ FAMILY_EDGES: tuple[Operator, ...] = (
     LstmCell(1, 1, 1),
     LstmCell(3, 17, 19),
     LstmCell(8, 16, 32, bias=False),
+    LstmCell(3, 5, 17, peepholes=True),
+    LstmCell(2, 5, 17, peepholes=True, dtype="float16"),
     GruCell(1, 1, 1),
     GruCell(3, 17, 19),
     GruCell(5, 8, 16, linear_before_reset=True),
+    *(GruCell(3, 5, 17, late, dtype="bfloat16") for late in (False, True)),
+    Matmul(3, 17, 19, (2,), transpose_b=True, bias=True, relu=True, dtype="uint8"),
+    Matmul(5, 8, 16, transpose_a=True, constant="A", dtype="int8"),
+    Matmul(5, 33, 18, transpose_b=True, bias=True, dtype="bfloat16"),
+    Matmul(13, 4, 2, (3,), transpose_a=True, dtype="bfloat16"),  # no vectors along the columns
+    Conv2d(1, 5, 40, 1, 2, (3, 3), pads=(1, 1, 1, 1), dtype="uint8"),
+    Conv(1, (17,), 6, 18, (4,), (2,), (0, 3), groups=2, residual=True, relu=True, dtype="int8"),
+    Conv(1, (3, 5, 7), 3, 18, (2, 3, 3), pads=(1, 0, 1, 0, 2, 1), bias=True, dtype="float16"),
+    Depthwise(1, 13, 11, 33, (3, 3), (2, 2), (0, 1, 1, 0), bias=True, relu=True, dtype="int8"),
+    Depthwise(1, 9, 8, 5, (3, 5), pads=(2, 4, 2, 4), multiplier=3, bias=True, dtype="uint8"),
+    Depthwise(1, 9, 8, 17, (3, 3), pads=(1, 1, 1, 1), relu=True, dtype="float16"),
+    DepthwisePointwise(1, 9, 7, 19, 35, (3, 3), bias=True, relu=True, dtype="bfloat16"),
+    DepthwisePointwise(1, 9, 7, 16, 8, (3, 3), dtype="float16"),
+    DepthwisePointwise(1, 9, 7, 3, 18, (3, 3), bias=True, dtype="uint8"),
+    TransposedConv(1, (7, 5), 8, 19, (4, 4), (2, 2), (1, 1, 1, 1), bias=True, dtype="uint8"),
+    TransposedConv(1, (5,), 3, 17, (3,), (2,), (2, 0), (2,), (1,), relu=True, dtype="float16"),
     Concat(((2, 3, 5), (2, 1, 5), (2, 7, 5)), 1),
     Concat(((3, 17), (3, 16)), 1),
     Concat(((3,),), 0),
@@ -67,12 +86,24 @@ FAMILY_EDGES: tuple[Operator, ...] = (
     Pad((3, 17), (1, 0), (0, 5), value=1.5),
     Pad((2, 5, 7), (0, 2, 3), (0, 1, 4), "reflect"),
     Pad((1, 4), (2, 0), (1, 3), "edge"),
+    Pad((3, 17), (1, 0), (0, 5), value=200, dtype="uint8"),
+    Gather((1000, 64), (8,)),
+    Gather((7, 5, 17), (2, 3), 1),
+    Gather((3, 5, 1), (), -2, index_dtype="int32"),
+    Gather((13,), (37,)),
+    Gather((1, 1), (1,), 1),
+    GatherElements((5, 7, 19), (4, 7, 19), 0),
+    GatherElements((11, 13), (11, 17), -1, index_dtype="int32"),
+    GatherElements((1, 1), (1, 1)),
     Resize((1, 5, 7, 19), (1, 10, 14, 19)),
     Resize((1, 5, 7, 3), (1, 13, 11, 3), "linear"),
+    Resize((1, 5, 7, 3), (1, 13, 11, 3), "linear", dtype="float16"),
+    Resize((1, 5, 2, 3), (1, 13, 7, 6), "linear", "asymmetric", dtype="bfloat16"),
     Resize((2, 6, 6, 17), (2, 12, 3, 17), "linear", "align_corners"),
     Resize((13,), (5,), "nearest", "asymmetric", "floor"),
     Resize((1, 1), (1, 7), "linear"),
     Resize((3, 4), (3, 4)),
     *(Activation((function,), size) for function, size in FUNCTIONS),
+    *(Activation((Gelu(), Elu()), 97, dtype) for dtype in ("float16", "bfloat16")),
     Activation((Silu(), Clip(-0.25, 1.0), LeakyRelu(0.3)), 97),
 )

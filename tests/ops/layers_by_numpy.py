@@ -36,7 +36,7 @@ def compute(operator: Operator, arrays: Mapping[str, Array]) -> Array | None:
         case Depthwise():
             return _finish(operator, _depthwise(operator, arrays), arrays)
         case DepthwisePointwise():
-            hidden = _depthwise(operator, arrays)
+            hidden = _depthwise(operator.depthwise, arrays)
             hidden = hidden + arrays["D"] if operator.bias else hidden
             hidden = np.maximum(hidden, 0) if operator.relu else hidden
             return _finish(operator, hidden @ arrays["V"], arrays)
@@ -55,9 +55,7 @@ def _finish(operator: Any, out: Array, arrays: Mapping[str, Array]) -> Array:
     return out.reshape(operator.expression().shape)
 
 
-def _windows(
-    x: Array, op: Conv | Depthwise | DepthwisePointwise
-) -> Iterator[tuple[tuple[int, ...], Array]]:
+def _windows(x: Array, op: Conv | Depthwise) -> Iterator[tuple[tuple[int, ...], Array]]:
     """Yield each tap of the kernel with what it sees under every element of the result."""
     count = len(op.size)
     edges = [(op.pads[d], op.pads[d + count]) for d in range(count)]
@@ -81,8 +79,8 @@ def _conv(op: Conv, x: Array, w: Array) -> Array:
     return out
 
 
-def _depthwise(op: Depthwise | DepthwisePointwise, arrays: Mapping[str, Array]) -> Array:
-    many = op.multiplier if isinstance(op, Depthwise) else 1
+def _depthwise(op: Depthwise, arrays: Mapping[str, Array]) -> Array:
+    many = op.multiplier
     w = arrays["W"].reshape(*op.kernel, op.channels, many)
     out = sum(seen[..., None] * w[tap] for tap, seen in _windows(arrays["X"], op))
     return np.asarray(out).reshape(op.batch, *op.out, op.channels * many)
@@ -112,8 +110,10 @@ def _lstm(op: LstmCell, arrays: Mapping[str, Array]) -> Array:
     total = arrays["X"] @ arrays["W"].T + arrays["H"] @ arrays["R"].T
     total = total + arrays["B"].reshape(2, -1).sum(0) if op.bias else total
     i, o, f, c = np.split(total, 4, axis=1)
-    cell = _sigmoid(f) * arrays["C"] + _sigmoid(i) * np.tanh(c)
-    return np.stack([_sigmoid(o) * np.tanh(cell), cell])
+    at_i, at_o, at_f = np.split(arrays["P"] if op.peepholes else np.zeros(3 * op.hidden), 3)
+    before = arrays["C"]
+    cell = _sigmoid(f + at_f * before) * before + _sigmoid(i + at_i * before) * np.tanh(c)
+    return np.stack([_sigmoid(o + at_o * cell) * np.tanh(cell), cell])
 
 
 def _gru(op: GruCell, arrays: Mapping[str, Array]) -> Array:

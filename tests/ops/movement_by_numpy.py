@@ -20,6 +20,7 @@ from tilewright.ops.activation import (
     Silu,
     Tanh,
 )
+from tilewright.ops.gather import Gather, GatherElements
 from tilewright.ops.movement import Concat, Pad, Slice
 from tilewright.ops.resize import Resize
 from tilewright.tuning.task import Operator
@@ -33,6 +34,17 @@ def compute(operator: Operator, arrays: Mapping[str, Array]) -> Array | None:
         case Concat():
             parts = [arrays[f"X{i}"] for i in range(len(operator.shapes))]
             return np.concatenate(parts, operator.axis)
+        case Gather():
+            x = arrays["X"].reshape(operator.shape)
+            at = _places(arrays["I"], operator.shape[operator.axis])
+            return np.take(x, at, operator.axis).reshape(operator.expression().shape)
+        case GatherElements():
+            at = _places(arrays["I"], operator.shape[operator.axis])
+            others = tuple(
+                slice(None) if d == operator.axis % at.ndim else slice(0, n)
+                for d, n in enumerate(at.shape)
+            )
+            return np.take_along_axis(arrays["X"][others], at, operator.axis)
         case Slice():
             cuts = zip(operator.start, operator.count, operator.step, strict=True)
             return arrays["X"][np.ix_(*([a + i * step for i in range(n)] for a, n, step in cuts))]
@@ -53,6 +65,11 @@ def compute(operator: Operator, arrays: Mapping[str, Array]) -> Array | None:
             return out
         case _:
             return None
+
+
+def _places(indices: Array, extent: int) -> Array:
+    """Return indices that NumPy takes: those beyond an end are that end."""
+    return np.clip(indices, -extent, extent - 1).astype(np.int64)
 
 
 def _resized(op: Resize, x: Array, d: int, n: int, size: int) -> Array:

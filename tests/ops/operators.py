@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from hypothesis import strategies as st
+from tests.ops import draws
 from tests.ops.edges import FAMILY_EDGES
 
 from tilewright.ops.conv2d import Conv2d
@@ -77,7 +78,56 @@ EDGES: tuple[Operator, ...] = (
     MatVec(1, 40000),
     MatVec(37, 101, bias=True, relu=True),
     MatVec(64, 48, constant=False),
+    MatVec(37, 101, bias=True, relu=True, dtype="uint8"),
+    *(
+        operator
+        for dtype in ("float16", "bfloat16")
+        for operator in (
+            MatVec(37, 101, bias=True, dtype=dtype),
+            Pool2d("average", 1, 7, 5, 19, (3, 3), (2, 2), (1, 1, 1, 1), dtype=dtype),
+            Pool2d("max", 1, 7, 5, 19, (3, 3), (2, 2), (1, 1, 1, 1), dtype=dtype),
+            GlobalAveragePool(1, 5, 5, 22, dtype=dtype),
+            Softmax((7, 101), dtype=dtype),
+            LogSoftmax((3, 13, 17), 1, dtype),
+            LayerNorm((3, 5, 37), 1, dtype=dtype),
+            RmsNorm((6, 97), dtype=dtype),
+            GroupNorm(2, 12, 35, 3, dtype=dtype),
+            InstanceNorm(1, 17, 9, channels_last=True, dtype=dtype),
+            Reduction("sum", (70001,), (0,), dtype),
+            Reduction("mean", (2011, 3), (0,), dtype),
+            Reduction("prod", (4, 9), (-1,), dtype),
+        )
+    ),
+    *(
+        operator
+        for dtype in ("int8", "uint8")
+        for operator in (
+            Pool2d("max", 2, 6, 6, 17, (3, 2), (3, 2), (1, 0, 1, 1), dtype=dtype),
+            Pool2d("average", 1, 7, 5, 19, (3, 3), (2, 2), (1, 1, 1, 1), dtype=dtype),
+            Pool2d(
+                "average",
+                1,
+                8,
+                5,
+                19,
+                (2, 2),
+                pads=(1, 1, 0, 1),
+                count_include_pad=True,
+                dtype=dtype,
+            ),
+            GlobalAveragePool(1, 6, 6, 22, dtype=dtype),
+            Reduction("sum", (70001,), (0,), dtype),
+            Reduction("mean", (6, 31), (0,), dtype),
+            Reduction("min", (5, 7, 11), (0, 2), dtype),
+        )
+    ),
+    Reduction("prod", (4, 9), (-1,), "int8"),
+    Reduction("mean", (66000,), (0,), "uint8"),  # beyond what float32 holds
 )
+
+
+FLOATS = st.sampled_from(draws.FLOATS)
+NUMBERS = st.sampled_from(draws.NUMBERS)
 
 
 def pairs(low: int, high: int) -> st.SearchStrategy[tuple[int, int]]:
@@ -97,7 +147,7 @@ def convolutions(draw: st.DrawFn) -> Conv2d:
         groups * draw(st.integers(1, 9)),
         groups * draw(st.integers(1, 35)),
         kernel, draw(pairs(1, 3)), pads, dilation, groups,
-        draw(st.booleans()), draw(st.booleans()), draw(st.booleans()),
+        draw(st.booleans()), draw(st.booleans()), draw(st.booleans()), draw(NUMBERS),
     )  # fmt: skip
 
 
@@ -113,19 +163,20 @@ def pools(draw: st.DrawFn) -> Pool2d:
         draw(st.integers(least[1], least[1] + 9)),
         draw(st.integers(1, 40)),
         kernel, draw(pairs(1, 3)), (pads[0], pads[1], pads[2], pads[3]), draw(st.booleans()),
+        draw(NUMBERS),
     )  # fmt: skip
 
 
 @st.composite
 def additions(draw: st.DrawFn) -> Add:
     shape = draw(st.lists(st.integers(1, 9), min_size=1, max_size=4))
-    return Add(tuple(shape), tuple(n if draw(st.booleans()) else 1 for n in shape))
+    return Add(tuple(shape), tuple(n if draw(st.booleans()) else 1 for n in shape), draw(NUMBERS))
 
 
 @st.composite
 def transpositions(draw: st.DrawFn) -> Transpose:
     shape = draw(st.lists(st.integers(1, 9), min_size=1, max_size=4))
-    return Transpose(tuple(shape), tuple(draw(st.permutations(range(len(shape))))))
+    return Transpose(tuple(shape), tuple(draw(st.permutations(range(len(shape))))), draw(NUMBERS))
 
 
 shapes = st.lists(st.sampled_from((1, 2, 3, 5, 7, 8, 16, 17, 33)), min_size=1, max_size=3)
@@ -138,15 +189,16 @@ def rowwise(draw: st.DrawFn) -> Operator:
     axis = draw(st.integers(-len(shape), len(shape) - 1))
     last, each, groups = draw(FLAGS), draw(st.integers(1, 6)), draw(st.integers(1, 4))
     size = (draw(st.integers(1, 2)), each * groups, draw(st.integers(1, 40)))
+    dtype = draw(FLOATS)
     return draw(
         st.sampled_from(
             (
-                Softmax(shape, axis),
-                LogSoftmax(shape, axis),
-                LayerNorm(shape, axis, *draw(st.tuples(FLAGS, FLAGS))),
-                RmsNorm(shape, axis, draw(FLAGS)),
-                GroupNorm(*size, groups, draw(FLAGS), draw(FLAGS), last),
-                InstanceNorm(*size, channels_last=last),
+                Softmax(shape, axis, dtype),
+                LogSoftmax(shape, axis, dtype),
+                LayerNorm(shape, axis, *draw(st.tuples(FLAGS, FLAGS)), dtype=dtype),
+                RmsNorm(shape, axis, draw(FLAGS), dtype=dtype),
+                GroupNorm(*size, groups, draw(FLAGS), draw(FLAGS), last, dtype=dtype),
+                InstanceNorm(*size, channels_last=last, dtype=dtype),
             )
         )
     )
@@ -157,7 +209,7 @@ def reductions(draw: st.DrawFn) -> Reduction:
     shape = tuple(draw(shapes))
     axes = draw(st.sets(st.integers(0, len(shape) - 1), min_size=1))
     kind = draw(st.sampled_from(KINDS))
-    return Reduction(kind, shape, tuple(sorted(axes)))
+    return Reduction(kind, shape, tuple(sorted(axes)), draw(NUMBERS))
 
 
 SMALL, SIZES, FLAGS = st.integers(1, 8), st.integers(1, 40), st.booleans()
@@ -167,13 +219,13 @@ def operators() -> st.SearchStrategy[Operator]:
     return st.one_of(
         convolutions(),
         convolutions(),
-        st.builds(Dense, SIZES, SIZES, st.integers(1, 70), FLAGS, FLAGS, FLAGS),
+        st.builds(Dense, SIZES, SIZES, st.integers(1, 70), FLAGS, FLAGS, FLAGS, NUMBERS),
         pools(),
-        st.builds(GlobalAveragePool, st.integers(1, 2), SMALL, SMALL, SIZES),
-        st.builds(Relu, st.integers(1, 300)),
+        st.builds(GlobalAveragePool, st.integers(1, 2), SMALL, SMALL, SIZES, NUMBERS),
+        st.builds(Relu, st.integers(1, 300), NUMBERS),
         additions(),
         transpositions(),
         rowwise(),
         reductions(),
-        st.builds(MatVec, SIZES, st.integers(1, 200), FLAGS, FLAGS, FLAGS),
+        st.builds(MatVec, SIZES, st.integers(1, 200), FLAGS, FLAGS, FLAGS, NUMBERS),
     )

@@ -17,6 +17,7 @@ from tilewright.ops.activation import Activation, Clip
 from tilewright.ops.conv import Conv
 from tilewright.ops.conv2d import Conv2d
 from tilewright.ops.depthwise import Depthwise, DepthwisePointwise
+from tilewright.ops.gather import Gather, GatherElements
 from tilewright.ops.matmul import Matmul
 from tilewright.ops.movement import Concat, Pad, Slice
 from tilewright.ops.recurrent import GruCell, LstmCell
@@ -85,7 +86,8 @@ def test_depthwise_has_channels_in_vectors_and_tiles_of_pixels(operator: Operato
         pixels = [
             int(loop.extent)
             for loop in loops(schedule.loops.body)
-            if loop.kind == "unroll" and loop.name.startswith(("x.", "y.", "hx.", "hy."))
+            if loop.kind == "unroll"
+            and loop.name.startswith(("x.", "y.", "hidden:x.", "hidden:y."))
         ]
         tiles.append(math.prod(pixels))
     assert max(tiles) >= 4
@@ -153,7 +155,12 @@ def test_movement_copies_what_is_not_a_number():
         (lambda: TransposedConv(1, (8,), 4, 4, (3,), (2,), output_padding=(2,)), "less than"),
         (lambda: TransposedConv(1, (2,), 4, 4, (3,), pads=(2, 2)), "would be empty"),
         (lambda: TransposedConv(1, (8,), 4, 4, (3,), groups=3), "must divide"),
+        (lambda: DepthwisePointwise(1, 8, 8, 4, 0, (3, 3)), "at least 1"),
         (lambda: LstmCell(1, 0, 4), "at least 1"),
+        (lambda: LstmCell(1, 4, 4, dtype="int8"), "lstm cell of int8: it is of floats"),
+        (lambda: GruCell(1, 4, 4, dtype="int32"), "gru cell of int32: it is of floats"),
+        (lambda: Pad((4,), (1,), (0,), value=1.5, dtype="int8"), "number of that type"),
+        (lambda: Pad((4,), (1,), (0,), value=-1, dtype="uint8"), "number of that type"),
         (lambda: GruCell(0, 4, 4), "at least 1"),
         (lambda: Concat(((2, 3), (3, 3)), 1), "must agree"),
         (lambda: Concat(((2, 3), (2, 3)), 2), "from 0 to 1"),
@@ -168,6 +175,11 @@ def test_movement_copies_what_is_not_a_number():
         (lambda: Resize((4,), (0,)), "at least 1"),
         (lambda: Resize((4,), (8,), "cubic"), "nearest, linear"),
         (lambda: Resize((4,), (8,), "linear", dtype="int32"), "takes floats"),
+        (lambda: Gather((4,), (2,), 1), "from -1 to 0"),
+        (lambda: Gather((4,), (0,)), "at least 1"),
+        (lambda: Gather((4,), (2,), index_dtype="float32"), "integers"),
+        (lambda: GatherElements((4, 4), (4,)), "as many dimensions"),
+        (lambda: GatherElements((4, 4), (4, 5)), "none of them longer but for axis 0"),
         (lambda: Activation((), 4), "at least one"),
         (lambda: Clip(1.0, 0.0), "lower"),
     ],

@@ -9,11 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.ops import by_numpy
-from tests.ops.operators import reductions, rowwise, shapes
+from tests.ops.operators import NUMBERS, reductions, rowwise, shapes
 
+from tilewright import dtypes
 from tilewright.errors import ExpressionError
 from tilewright.ops.matvec import MatVec
 from tilewright.ops.norm import GroupNorm, InstanceNorm, LayerNorm, RmsNorm
+from tilewright.ops.pool2d import GlobalAveragePool, Pool2d
 from tilewright.ops.reduce import ArgMax, Reduction
 from tilewright.ops.softmax import LogSoftmax, Softmax
 from tilewright.runtime.build import build
@@ -33,17 +35,17 @@ def candidates(operator: Operator, count: int, seed: int = 0) -> list[Schedule]:
 
 def run(schedule: Schedule, arrays: dict[str, Array], threads: int = 2) -> Array:
     kernel = build(schedule)
-    out = np.full(schedule.output.shape, 99, schedule.output.dtype)
+    out = np.full(schedule.output.shape, 99, dtypes.numpy(schedule.output.dtype))
     return kernel(*(arrays[b.name] for b in kernel.inputs), out=out, threads=threads)
 
 
 def check(operator: Operator, count: int = 2, seed: int = 0) -> None:
     arrays = by_numpy.given(operator, np.random.default_rng(seed))
-    wanted = by_numpy.compute(operator, arrays)
     for schedule in candidates(operator, count, seed):
-        got = run(schedule, arrays)
-        text = str(schedule.loops)
-        np.testing.assert_allclose(got, wanted, rtol=1e-4, atol=1e-4, err_msg=text)
+        try:
+            by_numpy.check(operator, run(schedule, arrays), arrays)
+        except AssertionError as error:
+            raise AssertionError(f"{operator}\n{schedule.loops}\n{error}") from None
 
 
 @settings(max_examples=40, deadline=None)
@@ -59,9 +61,11 @@ def test_reductions(operator: Operator, seed: int) -> None:
 
 
 @settings(max_examples=20, deadline=None)
-@given(st.integers(1, 40), st.integers(1, 300), st.booleans(), st.integers(0, 9))
-def test_matrix_times_vector(rows: int, columns: int, constant: bool, seed: int) -> None:
-    check(MatVec(rows, columns, constant), seed=seed)
+@given(st.integers(1, 40), st.integers(1, 300), st.booleans(), NUMBERS, st.integers(0, 9))
+def test_matrix_times_vector(
+    rows: int, columns: int, constant: bool, dtype: str, seed: int
+) -> None:
+    check(MatVec(rows, columns, constant, dtype=dtype), seed=seed)
 
 
 @settings(max_examples=20, deadline=None)
@@ -159,6 +163,18 @@ def test_what_cannot_be_says_why() -> None:
         Reduction("median", (3,), (0,))
     with pytest.raises(ExpressionError, match="it is of floats"):
         Reduction("mean", (3,), (0,), "int32")
+    for make in (
+        lambda: Softmax((3, 4), dtype="int8"),
+        lambda: LogSoftmax((3, 4), dtype="int32"),
+        lambda: LayerNorm((3, 4), dtype="int8"),
+        lambda: RmsNorm((3, 4), dtype="uint8"),
+        lambda: GroupNorm(1, 4, 4, 2, dtype="int32"),
+        lambda: InstanceNorm(1, 4, 4, dtype="int8"),
+        lambda: GlobalAveragePool(1, 4, 4, 2, "int32"),
+        lambda: Pool2d("average", 1, 4, 4, 2, (2, 2), dtype="int64"),
+    ):
+        with pytest.raises(ExpressionError, match="it is of floats"):
+            make()
     with pytest.raises(ExpressionError, match="groups must divide the channels"):
         GroupNorm(1, 5, 4, 2)
     with pytest.raises(ExpressionError, match="give one from -2 to 1"):

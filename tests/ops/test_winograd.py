@@ -20,11 +20,13 @@ OPS = (
     Conv2d(1, 14, 14, 32, 48, (3, 3), pads=(1, 1, 1, 1), bias=True, residual=True, relu=True),
     Conv2d(2, 7, 9, 17, 5, (3, 3), pads=(0, 1, 2, 0), bias=True),
     Conv2d(1, 13, 5, 3, 40, (3, 3)),
+    Conv2d(1, 15, 14, 32, 20, (3, 3), (2, 2), (1, 1, 1, 1), bias=True, relu=True),
+    Conv2d(2, 8, 23, 5, 33, (3, 3), (2, 2), (0, 1, 2, 0), residual=True),
 )
+TILES = [(op, tile) for op in OPS for tile in ((2, 4, 6) if op.stride == (1, 1) else (2, 3, 4))]
 
 
-@pytest.mark.parametrize("tile", [2, 4, 6])
-@pytest.mark.parametrize("op", OPS, ids=lambda op: op.name)
+@pytest.mark.parametrize(("op", "tile"), TILES, ids=lambda one: getattr(one, "name", None))
 def test_every_candidate_is_right_on_any_number_of_threads(op: Conv2d, tile: int) -> None:
     op = replace(op, tolerance=1e-4)
     task, rng = tw.Task(op), np.random.default_rng(tile)
@@ -100,7 +102,8 @@ def test_a_tolerance_that_is_none_is_refused(tolerance: Any) -> None:
 
 def test_other_convolutions_are_direct() -> None:
     for op in (
-        Conv2d(1, 8, 8, 16, 16, (3, 3), (2, 2)),
+        Conv2d(1, 8, 8, 16, 16, (3, 3), (3, 3)),
+        Conv2d(1, 8, 8, 16, 16, (3, 3), (2, 1)),
         Conv2d(1, 8, 8, 16, 16, (1, 1)),
         Conv2d(1, 8, 8, 16, 16, (3, 3), dilation=(2, 2)),
         Conv2d(1, 8, 8, 16, 16, (3, 3), groups=2),

@@ -76,6 +76,25 @@ def test_best_is_the_lowest_median_and_the_older_of_equals(path: Path):
         assert records.best(TASK, TARGET) == trial(Measured((2e-3,)), 2)
 
 
+def test_the_fastest_come_in_order_and_no_more_are_read_than_it_takes(path: Path):
+    seconds = [5.0, 3.0, 9.0, 1.0, 3.0, 7.0, 2.0]
+    trials = [trial(Measured((time,)), number) for number, time in enumerate(seconds)]
+    with opened(path) as records:
+        records.add([trial(Failed("build", "timeout")), *trials])
+        ordered = [trials[n] for n in (3, 6, 1, 4, 0, 5, 2)]
+        assert records.fastest(TASK, TARGET, 3) == ordered[:3]
+        assert records.fastest(TASK, TARGET, 100) == ordered
+        assert records.fastest(TASK, "another", 3) == []
+        seen: list[Trial] = []
+
+        def later(each: Trial) -> bool:
+            seen.append(each)
+            return each not in ordered[:2]
+
+        assert records.fastest(TASK, TARGET, 2, later) == ordered[2:4]
+        assert seen == ordered[:4]
+
+
 def test_tasks_are_summarised(path: Path):
     with opened(path) as records:
         records.register("0000", TARGET, "conv2d", 0.0)

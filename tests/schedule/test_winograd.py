@@ -20,12 +20,12 @@ from tilewright.schedule.toom_cook import short_filter
 from tilewright.schedule.winograd import ERRORS
 
 
-@given(m=st.integers(1, 6), r=st.integers(1, 4), seed=st.integers(0, 99))
-def test_a_short_filter_is_exact(m: int, r: int, seed: int) -> None:
+@given(m=st.integers(1, 6), r=st.integers(1, 4), step=st.integers(1, 3), seed=st.integers(0, 99))
+def test_a_short_filter_is_exact(m: int, r: int, step: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
-    data = [Fraction(int(n)) for n in rng.integers(-9, 10, m + r - 1)]
+    data = [Fraction(int(n)) for n in rng.integers(-9, 10, step * (m - 1) + r)]
     taps = [Fraction(int(n)) for n in rng.integers(-9, 10, r)]
-    f = short_filter(m, r)
+    f = short_filter(m, r, step)
 
     def times(matrix: Any, vector: list[Fraction]) -> list[Fraction]:
         return [
@@ -33,8 +33,14 @@ def test_a_short_filter_is_exact(m: int, r: int, seed: int) -> None:
         ]
 
     products = [a * b for a, b in zip(times(f.weight, taps), times(f.input, data), strict=True)]
-    wanted = [sum(data[i + k] * taps[k] for k in range(r)) for i in range(m)]
+    wanted = [sum(data[step * i + k] * taps[k] for k in range(r)) for i in range(m)]
     assert times(f.output, products) == wanted
+    assert len(products) == min(step, r) * (m - 1) + r
+
+
+def test_the_filter_of_one_tap_is_no_work() -> None:
+    one = short_filter(3, 1)
+    assert one.input == one.output == tuple(tuple(int(i == j) for j in range(3)) for i in range(3))
 
 
 def _schedule(op: Conv2d, tile: int) -> Schedule:
@@ -49,7 +55,8 @@ def _inputs(op: Conv2d, rng: np.random.Generator) -> dict[str, np.ndarray]:
 @settings(max_examples=25, deadline=None)
 @given(
     size=st.tuples(st.integers(1, 9), st.integers(1, 9)),
-    kernel=st.tuples(st.integers(2, 3), st.integers(2, 3)),
+    kernel=st.tuples(st.integers(1, 3), st.integers(1, 3)),
+    stride=st.tuples(st.integers(1, 3), st.integers(1, 3)),
     pads=st.tuples(*[st.integers(0, 2)] * 4),
     channels=st.tuples(st.integers(1, 3), st.integers(1, 3)),
     groups=st.integers(1, 2),
@@ -60,6 +67,7 @@ def _inputs(op: Conv2d, rng: np.random.Generator) -> dict[str, np.ndarray]:
 def test_the_nest_means_the_convolution(
     size: tuple[int, int],
     kernel: tuple[int, int],
+    stride: tuple[int, int],
     pads: tuple[int, int, int, int],
     channels: tuple[int, int],
     groups: int,
@@ -71,8 +79,8 @@ def test_the_nest_means_the_convolution(
     if size[0] + pads[0] + pads[2] < kernel[0] or size[1] + pads[1] + pads[3] < kernel[1]:
         return
     op = Conv2d(
-        batch, *size, channels[0] * groups, channels[1] * groups, kernel, pads=pads, groups=groups,
-        bias=extras[0], residual=extras[1], relu=extras[2],
+        batch, *size, channels[0] * groups, channels[1] * groups, kernel, stride, pads,
+        groups=groups, bias=extras[0], residual=extras[1], relu=extras[2],
     )  # fmt: skip
     data = _inputs(op, np.random.default_rng(0))
     s = _schedule(op, tile)
@@ -113,7 +121,7 @@ REFUSED = {
             .split("x_", (2, 3))
             .winograd("conv", 2)
         ),
-        "no stride, no dilation",
+        "no dilation",
     ),
     "weights given at run time": (
         lambda: _stage(
@@ -127,12 +135,20 @@ REFUSED = {
         ),
         "no sum of products",
     ),
-    "steps of two": (
+    "taps two apart": (
         lambda: _stage(
-            lambda x, w, y, x_, c, ky, kx: x[2 * y + ky, 2 * x_ + kx, c] * w[ky, kx, c],
-            shape=(3, 3, 2),
+            lambda x, w, y, x_, c, ky, kx: x[y + 2 * ky, x_ + 2 * kx, c] * w[ky, kx, c],
+            shape=(5, 5, 2),
         ).winograd("conv", 2),
-        "no stride, no dilation",
+        "no dilation",
+    ),
+    "two steps at once": (
+        lambda: _stage(
+            lambda x, w, y, x_, c, ky, kx: (
+                tw.select(2 * y + ky < 3, x[y + ky, x_ + kx, c], 0.0) * w[ky, kx, c]
+            ),
+        ).winograd("conv", 2),
+        "'y' and 'ky' are used other than as a sum",
     ),
     "an index used apart": (
         lambda: _stage(

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from tilewright.errors import SpaceError
 from tilewright.space import Config, Knobs, Space
-from tilewright.space.forgiving import Forgiving
 
 
 def _program(knob: Knobs) -> tuple[Any, ...]:
@@ -100,7 +99,7 @@ def test_a_fault_on_one_way_leaves_the_others() -> None:
             raise RuntimeError("this way is no way")
         return steps
 
-    space = Forgiving.declare(program)
+    space = Space.declare(program)
     rows = space.sample(np.random.default_rng(0), 10)
     assert len(rows) == 6
     made = [int(n) for _, steps in space.populations(rows) for n in np.atleast_1d(steps)]
@@ -113,7 +112,7 @@ def test_ways_that_all_fail_say_why() -> None:
         raise RuntimeError("this way is no way")
 
     with pytest.raises(RuntimeError, match="no way"):
-        Forgiving.declare(program)
+        Space.declare(program)
 
 
 @pytest.mark.parametrize("ways", [3, "abc", None])

@@ -197,3 +197,27 @@ def test_a_space_without_knobs_has_one_candidate() -> None:
     assert np.array_equal(space.neighbours(np.random.default_rng(0), pop), pop)
     assert [made for _, made in space.populations(pop)] == ["made"]
     assert space.instantiate(space.default()) == "made"
+
+
+@pytest.mark.parametrize("condition", [1, 0.5, None, "yes", [True], np.arange(3), np.ones(2)])
+def test_a_requirement_is_a_condition(condition: Any) -> None:
+    """A number, which is true if it is not zero, would let through what was to be left out."""
+
+    def program(knob: Knobs) -> int:
+        size = knob.size("size", (1, 2, 3))
+        way, inner = knob.branch("way", ("plain", "inside"))
+        (knob if way == "plain" else inner).require(condition)
+        return size
+
+    with pytest.raises(SpaceError, match=r"cannot require .* give a condition"):
+        Space.declare(program)
+
+
+def test_conditions_are_those_of_python_and_of_numpy() -> None:
+    def program(knob: Knobs) -> Any:
+        size = knob.size("size", (1, 2, 3))
+        for condition in (True, np.True_, size < 3, np.all(np.ones(1)), np.asarray(size) > 1):
+            knob.require(condition)
+        return size
+
+    assert len(Space.declare(program).sample(np.random.default_rng(0), 9)) == 1

@@ -95,6 +95,31 @@ def test_each_task_is_tried_before_any_gets_much(trials: int, tasks: int, batch:
     assert tasks * first <= max(trials, tasks), "the last task would get nothing"
 
 
+@pytest.mark.parametrize("others", [1, 2, 4, 9])
+@pytest.mark.parametrize("trials", [16, 24, 40, 80, 160])
+def test_the_heaviest_gets_its_share_of_few_trials(trials: int, others: int):
+    """As budgets grow past one trial for each task, a heavy one does not fall behind light ones."""
+    heavy = Task(Dense(64, 64, 64), weight=10)
+    light = [Task(Dense(32 + 2 * n, 64, 64)) for n in range(others)]
+    even = Toy(lambda _: Measured((1e-3,)))
+    result = tune([*light, heavy], trials=trials, measure=even, search=RandomSearch())
+    *rest, most = (s.trials for s in result.sessions)
+    assert sum(rest) + most == trials
+    assert min(rest) >= 1
+    assert most >= 0.4 * trials, (most, rest)
+
+
+def test_a_task_that_only_fails_does_not_take_what_others_could_use():
+    heavy, failing, new = (session(9, [1.0] * 8), session(1, [None] * 8), session(1, [None] * 3))
+    assert next_task([heavy, failing]) is heavy
+    assert next_task([heavy, new]) is new
+    light, large = session(1, [1.0] * 8), session(9, [None] * 16)
+    assert next_task([light, large]) is large
+    left = session(9, [None] * 8)
+    left.exhausted = True
+    assert next_task([heavy, left]) is heavy
+
+
 def test_few_trials_reach_all_tasks():
     tasks = [Task(Dense(8 * n, 16, 16)) for n in range(1, 8)]
     events: list[Event] = []

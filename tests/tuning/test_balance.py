@@ -32,14 +32,15 @@ def test_what_is_not_parallel_runs_on_one_thread() -> None:
 
 
 def test_two_threads_choose_among_the_fastest_what_they_can_share() -> None:
-    work = Dense(32, 48, 64)
-    with Records(":memory:") as records:
-        tw.tune(tw.Task(work), trials=64, records=records, measure=Toy(), seed=0)
-        alone, both = tw.Task(work), tw.Task(work, threads=2)
-        chosen = both.best_trial(records)
-        trials = records.trials(alone.key, alone.where)
-    assert chosen is not None
-    best = sorted(trials, key=lambda t: t.seconds or 1.0)[:8]
-    guesses = [(t.seconds or 1.0) * imbalance(both.recorded(t).loops, 2) for t in best]
-    assert guesses[0] > min(guesses), "the test needs a fastest trial that threads share badly"
-    assert dict(chosen.config) == dict(best[guesses.index(min(guesses))].config)
+    alone, both = (tw.Task(Dense(32, 48, 64), threads=n) for n in (1, 2))
+    for seed in range(20):  # until the fastest trial is one that threads share badly
+        with Records(":memory:") as records:
+            tw.tune(alone, trials=64, records=records, measure=Toy(), seed=seed)
+            chosen = both.best_trial(records)
+            best = records.fastest(alone.key, alone.where, 8)
+        guesses = [(t.seconds or 1.0) * imbalance(both.recorded(t).loops, 2) for t in best]
+        assert chosen is not None
+        assert dict(chosen.config) == dict(best[guesses.index(min(guesses))].config)
+        if guesses[0] > min(guesses):
+            return
+    pytest.fail("the test needs a fastest trial that threads share badly")

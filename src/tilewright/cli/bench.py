@@ -57,7 +57,12 @@ def bench(
             markup=False,
         )
     rng = np.random.default_rng(0)
-    given = {v.name: rng.standard_normal(v.shape).astype(v.dtype) for v in module.inputs}
+    given = {
+        v.name: rng.standard_normal(v.shape).astype(v.dtype)
+        if v.dtype == "float32"
+        else np.zeros(v.shape, v.dtype)  # indices, which every table has
+        for v in module.inputs
+    }
     sides: dict[str, Callable[[], Any]] = {"tilewright": lambda: module(*given.values())}
     if vs == "onnxruntime":
         sides[vs] = _onnxruntime(model, given, threads)

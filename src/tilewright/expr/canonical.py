@@ -79,8 +79,9 @@ def _scalar(value: Scalar, number: Mapping[str, int], axis: Mapping[str, str]) -
         case Within(index=index, low=low, high=high):
             shifted = [_bound(low - index.constant), _bound(high - index.constant)]
             return ["within", *at(index - index.constant), *shifted]
-        case Load(buffer=buffer, index=index, dtype=dtype):
-            return ["load", dtype, number[buffer], *at(*index)]
+        case Load(buffer=buffer, dtype=dtype):
+            each = [inner(i)[0] if isinstance(i, Scalar) else at(i)[0] for i in value.at]
+            return ["load", dtype, number[buffer], *each]
         case Table(values=values, shape=shape, index=index, dtype=dtype):
             return ["table", dtype, list(shape), [_number(v, dtype) for v in values], *at(*index)]
         case Cast(value=source, dtype=dtype):

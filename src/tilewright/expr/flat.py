@@ -28,7 +28,7 @@ def restore(parts: list[Part]) -> Tensor:
     made: dict[str, Tensor] = {}
 
     def link(part: Scalar) -> Scalar:
-        return made[part.buffer][part.index] if isinstance(part, Load) else part
+        return made[part.buffer][part.at] if isinstance(part, Load) else part
 
     for name, shape, dtype, constant, stage, title, template in parts:
         value = stage and _each(stage.value, lambda v: rebuild(v, link))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -174,8 +175,9 @@ def _value(value: Scalar, grid: dict[str, np.ndarray], values: dict[str, np.ndar
         case Within(index=index, low=low, high=high):
             at = np.asarray(index.evaluate(grid))
             return (low <= at) & (at < high)
-        case Load(buffer=buffer, index=index):
-            return element(values[buffer], index, grid)
+        case Load(buffer=buffer, index=index, gathered=gathered):
+            rows = {d: _value(at, grid, values) for d, at in gathered}
+            return element(values[buffer], index, grid, rows)
         case Table(values=numbers, shape=shape, index=index):
             return element(np.asarray(numbers).reshape(shape), index, grid)
         case Select(condition=condition, yes=yes, no=no):
@@ -194,7 +196,23 @@ def _value(value: Scalar, grid: dict[str, np.ndarray], values: dict[str, np.ndar
             raise NotImplementedError(f"no meaning for {type(value).__name__}")
 
 
-def element(array: np.ndarray, index: tuple[Affine, ...], grid: dict[str, np.ndarray]) -> Any:
-    """Load from an array; what lies outside of it is not chosen, so any element will do there."""
-    at = zip(index, array.shape, strict=True)
-    return array[tuple(np.clip(i.evaluate(grid), 0, n - 1) for i, n in at)]
+def element(
+    array: np.ndarray,
+    index: tuple[Affine, ...],
+    grid: dict[str, np.ndarray],
+    gathered: Mapping[int, Any] = MappingProxyType({}),
+) -> Any:
+    """Load from an array; what lies outside of it is not chosen, so any element will do there.
+
+    `gathered` holds the values that are the index in some of the dimensions.
+    """
+    at = [np.clip(i.evaluate(grid), 0, n - 1) for i, n in zip(index, array.shape, strict=True)]
+    for d, value in gathered.items():
+        at[d] = nearest(value, array.shape[d])
+    return array[tuple(at)]
+
+
+def nearest(value: Any, extent: int) -> Any:
+    """Return where in a dimension a gathered index leads: from its end, and never out of it."""
+    value = np.asarray(value, np.int64)
+    return np.clip(np.where(value < 0, value + extent, value), 0, extent - 1)

@@ -143,10 +143,14 @@ def _scalar(value: Scalar, grid: Mapping[str, Any], known: Mapping[str, Rough]) 
         case Within(index=index, low=low, high=high):
             at = np.asarray(index.evaluate(grid))
             return Rough((low <= at) & (at < high))
-        case Load(buffer=buffer, index=index):
+        case Load(buffer=buffer, index=index, gathered=gathered):
             held, error = known[buffer]
-            given = error if np.ndim(error) == 0 else element(error, index, dict(grid))
-            return Rough(element(held, index, dict(grid)), given)
+            rows = {d: inner(at) for d, at in gathered}
+            exact = {d: row.value for d, row in rows.items()}
+            given = error if np.ndim(error) == 0 else element(error, index, dict(grid), exact)
+            for row in rows.values():  # what another index would have loaded may be anything
+                given = np.where(row.error, np.inf, given) if _is_rough(row) else given
+            return Rough(element(held, index, dict(grid), exact), given)
         case Table(values=numbers, shape=shape, index=index, dtype=dtype):
             return _stored(element(np.asarray(numbers).reshape(shape), index, dict(grid)), dtype)
         case Select(condition=condition, yes=yes, no=no):

@@ -161,12 +161,32 @@ class Index(Scalar):
 
 @dataclass(frozen=True, slots=True)
 class Load(Scalar):
+    """An element of a tensor.
+
+    `gathered` holds the dimensions whose index is a value, and that integer; `index` is 0 there. A
+    value below zero counts from the end of the dimension, as in NumPy, and what is beyond either
+    end then is the nearest element: a load never leaves its tensor along them.
+    """
+
     buffer: str
     index: tuple[Affine, ...]
     dtype: str
+    gathered: tuple[tuple[int, Scalar], ...] = ()
+
+    @property
+    def at(self) -> tuple[Affine | Scalar, ...]:
+        """The index as one writes it."""
+        values = dict(self.gathered)
+        return tuple(values.get(d, i) for d, i in enumerate(self.index))
+
+    @property
+    def variables(self) -> set[str]:
+        """The loops on which it depends which element is loaded."""
+        found = {name for i in self.index for name in i.variables}
+        return found.union(*(variables(value) for _, value in self.gathered))
 
     def __str__(self) -> str:
-        return f"{self.buffer}[{', '.join(map(str, self.index))}]"
+        return f"{self.buffer}[{', '.join(map(str, self.at))}]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -397,6 +417,8 @@ def children(value: Scalar) -> tuple[Scalar, ...]:
             return (left, right)
         case Select(condition=condition, yes=yes, no=no):
             return (condition, yes, no)
+        case Load(gathered=gathered) if gathered:
+            return tuple(index for _, index in gathered)
         case _:
             return ()
 
@@ -417,6 +439,9 @@ def rebuild(value: Scalar, change: Callable[[Scalar], Scalar]) -> Scalar:
                 yes=rebuild(value.yes, change),
                 no=rebuild(value.no, change),
             )
+        case Load(gathered=gathered) if gathered:
+            made = tuple((d, rebuild(index, change)) for d, index in gathered)
+            value = replace(value, gathered=made)
         case _:
             pass
     return change(value)
@@ -449,6 +474,27 @@ def walk(value: Scalar) -> Iterator[Scalar]:
 def loads(value: Scalar) -> list[Load]:
     """Return every load in `value`, left to right."""
     return [part for part in walk(value) if isinstance(part, Load)]
+
+
+def operands(value: Scalar) -> list[Load]:
+    """Return every load in `value` that does more than give the index of another."""
+    if isinstance(value, Load):
+        return [value]
+    return [load for child in children(value) for load in operands(child)]
+
+
+def variables(value: Scalar) -> set[str]:
+    """Return the loop variables in a value, those of conditions included."""
+    found: set[str] = set()
+    for part in walk(value):
+        match part:
+            case Load(index=index) | Table(index=index):
+                found.update(name for i in index for name in i.variables)
+            case Index(index=index) | Within(index=index):
+                found.update(index.variables)
+            case _:
+                pass
+    return found
 
 
 def measure(value: Scalar) -> tuple[int, int]:

@@ -7,7 +7,7 @@ import hashlib
 import inspect
 import operator
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
 import numpy as np
@@ -19,6 +19,7 @@ from tilewright.expr.affine import Affine, AffineLike
 from tilewright.expr.scalar import (
     Cast,
     Const,
+    Index,
     Load,
     Scalar,
     ScalarLike,
@@ -148,7 +149,16 @@ class Reduce(Scalar):
 
 @dataclass(frozen=True, eq=False)
 class Tensor:
-    """An input, a constant, or what a stage computes; `tensor[i, j]` loads an element."""
+    """An input, a constant, or what a stage computes; `tensor[i, j]` loads an element.
+
+    An index is affine in the axes, or an integer value, as in `x[ids[i], j]`. Such a value counts
+    from the end of the dimension if it is below zero, and what lies beyond either end then is the
+    nearest element: no value leads outside of the tensor.
+
+    >>> x, ids = tensor("X", (1000, 64)), tensor("I", (8,), "int64")
+    >>> compute("rows", (8, 64), lambda i, j: x[ids[i], j])
+    rows: float32 8 x 64 = X[I[i], j]
+    """
 
     name: str
     shape: tuple[int, ...]
@@ -158,14 +168,19 @@ class Tensor:
     title: str = ""  # what the user calls the work: "matmul 64 x 64 x 64"
     template: Any = None  # how the user wants it scheduled: a function of schedule and knobs
 
-    def __getitem__(self, index: IndexLike | tuple[IndexLike, ...]) -> Load:
+    def __getitem__(self, index: IndexLike | Scalar | tuple[IndexLike | Scalar, ...]) -> Load:
         index = index if isinstance(index, tuple) else (index,)
         if len(index) != len(self.shape):
             raise ExpressionError(
                 f"{self.name} has {len(self.shape)} dimensions {self.shape}, "
                 f"but is indexed with {len(index)}."
             )
-        return _TensorLoad(self.name, tuple(affine(i) for i in index), self.dtype, self)
+        index = tuple(i.index if isinstance(i, Index) else i for i in index)
+        gathered = tuple((d, i) for d, i in enumerate(index) if isinstance(i, Scalar))
+        for _, value in gathered:
+            _check_gathered(self.name, value)
+        at = tuple(Affine() if isinstance(i, Scalar) else affine(i) for i in index)
+        return _TensorLoad(self.name, at, self.dtype, gathered, tensor=self)
 
     def __reduce__(self) -> Any:
         from tilewright.expr.flat import flatten, restore
@@ -223,7 +238,7 @@ class Tensor:
 class _TensorLoad(Load):
     """A load that still knows its tensor; equal to, and printed as, a plain one."""
 
-    tensor: Tensor
+    tensor: Tensor = field(kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -562,7 +577,7 @@ def plain(value: Scalar) -> Scalar:
 
     return rebuild(
         value,
-        lambda v: Load(v.buffer, v.index, v.dtype) if isinstance(v, _TensorLoad) else v,
+        lambda v: Load(v.buffer, v.index, v.dtype, v.gathered) if isinstance(v, _TensorLoad) else v,
     )
 
 
@@ -640,6 +655,19 @@ def reach(root: Tensor) -> list[Tensor]:
         elif names.get(source.name) is not source:
             open_.append((source, sources(source)))
     return order
+
+
+def _check_gathered(name: str, index: Scalar) -> None:
+    """Refuse an index that is no integer value."""
+    if isinstance(index, Reduce):
+        raise ExpressionError(
+            f"{name} is indexed by {index}: make the reduction a stage of its own, and load that."
+        )
+    if dtypes.is_float(index.dtype) or index.dtype == "bool":
+        raise ExpressionError(
+            f"{name} is indexed by {index}, which is of {index.dtype}: an index is an integer; "
+            "cast it, as in cast('int64', ...)."
+        )
 
 
 def _operations(value: Scalar) -> int:

@@ -1,7 +1,8 @@
 """Whether an expression stays inside of its tensors: what it loads, it may load.
 
 A load may leave its tensor only where conditions on indices do not choose it. What data decide is
-not known before a kernel runs, so conditions on data show nothing here.
+not known before a kernel runs, so conditions on data show nothing here; an index that is data never
+leaves its dimension (`Load`).
 """
 
 from __future__ import annotations
@@ -79,6 +80,8 @@ def _visit(
         case Load(buffer=buffer, index=index):
             for d, (i, extent) in enumerate(zip(index, shapes[buffer], strict=True)):
                 _check(name, value, d, i, extent, extents, cases)
+            for child in children(value):
+                _visit(name, child, extents, shapes, cases)
         case Table(index=index, shape=shape):
             for d, (i, extent) in enumerate(zip(index, shape, strict=True)):
                 _check(name, value, d, i, extent, extents, cases)

@@ -6,13 +6,14 @@ memory one round of everything inside touches, how often that memory is reused, 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from tilewright import dtypes
 from tilewright.expr.affine import Affine
-from tilewright.expr.scalar import loads
+from tilewright.expr.scalar import Load, loads, variables
 from tilewright.loops.nodes import Block, Buffer, Loop, Nest, Path, offset, walk
 
 COLUMNS = (
@@ -29,10 +30,17 @@ def contexts(nest: Nest, count: int) -> Array:
 
     Blocks that multiply and add come first, so that who reads only so many loops sees those.
     """
-    rows: list[Array] = []
-    for outer, block in sorted(walk(nest.body), key=_weight):
-        rows += _of_block(outer, block, nest, count)
+    rows = [row for _, of_block in by_block(nest, count) for row in of_block]
     return np.stack(rows, axis=1) if rows else np.zeros((count, 1, len(COLUMNS)), np.float32)
+
+
+def by_block(nest: Nest, count: int) -> Iterator[tuple[Path, list[Array]]]:
+    """Yield each block, in the order of `contexts`, with (count, columns) for each loop round it.
+
+    What a loop is told of memory is of one block, so a loop round several has several contexts.
+    """
+    for outer, block in sorted(walk(nest.body), key=_weight):
+        yield (outer, block), _of_block(outer, block, nest, count)
 
 
 def _weight(path: Path) -> tuple[bool, bool]:
@@ -44,7 +52,7 @@ def _weight(path: Path) -> tuple[bool, bool]:
 def _of_block(outer: tuple[Loop, ...], block: Block, nest: Nest, count: int) -> list[Array]:
     accesses = [(nest.by_name[block.buffer], block.index)]
     for load in dict.fromkeys(loads(block.value)):
-        accesses.append((nest.by_name[load.buffer], load.index))
+        accesses.append((nest.by_name[load.buffer], _read(load)))
     extents = np.ones((len(outer), count))
     for depth, loop in enumerate(outer):
         extents[depth] = loop.extent
@@ -71,6 +79,14 @@ def _of_block(outer: tuple[Loop, ...], block: Block, nest: Nest, count: int) -> 
         table[depth, COLUMNS.index(loop.kind)] = 1
         table[depth, 7] = loop.reduce
     return list(np.ascontiguousarray(table.transpose(0, 2, 1)))
+
+
+def _read(load: Load) -> tuple[Affine, ...]:
+    """Return a load's index as if each round of a loop gathered the element after the last one."""
+    index = list(load.index)
+    for d, value in load.gathered:
+        index[d] = Affine.sum(0, [(name, 1) for name in variables(value)])
+    return tuple(index)
 
 
 def touched(

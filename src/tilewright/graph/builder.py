@@ -29,7 +29,7 @@ class Builder:
     def constant(self, name: str, array: np.ndarray) -> str:
         """Add a constant and return its name."""
         name = fresh(name, self._shapes)
-        self.constants[name] = np.ascontiguousarray(array)
+        self.constants[name] = np.ascontiguousarray(array).reshape(array.shape)  # () as well
         self._shapes[name] = array.shape
         return name
 

@@ -16,16 +16,20 @@ def interpret(
 ) -> list[np.ndarray]:
     """Compute the outputs of `graph` for the inputs `arrays`, both in the graph's order.
 
-    All arithmetic is done in `dtype`: "float64" makes a reference for code in float32. Raises
-    `ArgumentError` if an array does not fit its input.
+    All arithmetic is done in `dtype`: "float64" makes a reference for code in float32; integers
+    are indices, and stay so. Raises `ArgumentError` if an array does not fit its input.
     """
+
+    def wide(array: np.ndarray) -> np.ndarray:
+        return array.astype(dtype, copy=False) if array.dtype.kind == "f" else array
+
     if len(arrays) != len(graph.inputs):
         raise ArgumentError(f"the graph has {len(graph.inputs)} inputs, {len(arrays)} were given.")
-    known = {name: array.astype(dtype, copy=False) for name, array in graph.constants.items()}
+    known = {name: wide(array) for name, array in graph.constants.items()}
     for value, array in zip(graph.inputs, arrays, strict=True):
         if array.shape != value.shape:
             raise ArgumentError(f"input {value} was given an array of shape {array.shape}.")
-        known[value.name] = array.astype(dtype, copy=False)
+        known[value.name] = wide(array)
     uses = graph.uses
     for node in graph.nodes:
         operands = [known[name] for name in node.inputs]

@@ -11,11 +11,13 @@ from tilewright.graph.ir import Graph, Node, Shape
 from tilewright.ops.conv2d import Conv2d
 from tilewright.ops.dense import Dense
 from tilewright.ops.elementwise import Add, Relu, Transpose
+from tilewright.ops.gather import Gather
 from tilewright.ops.pool2d import GlobalAveragePool, Pool2d
 from tilewright.tuning.task import Operator
 
 # The names of an operator's tensors, in the order of a node's inputs.
-_ROLES = {"conv2d": ("X", "W", "B", "R"), "dense": ("X", "W", "B"), "add": ("X", "R")}
+_ROLES = {"conv2d": ("X", "W", "B", "R"), "dense": ("X", "W", "B"), "add": ("X", "R"),
+          "gather": ("X", "I")}  # fmt: skip
 
 
 def operator_of(node: Node, graph: Graph, tolerance: float) -> Operator | None:
@@ -40,6 +42,9 @@ def operator_of(node: Node, graph: Graph, tolerance: float) -> Operator | None:
         case "global_average_pool":
             n, h, w, c = shapes[0]
             return GlobalAveragePool(n, h, w, c)
+        case "gather":
+            x, i = shapes
+            return Gather(x, i, a["axis"], index_dtype=values[node.inputs[1]].dtype)
         case "transpose":
             return Transpose(shapes[0], a["perm"])
         case "relu":

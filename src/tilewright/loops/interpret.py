@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tilewright import dtypes
-from tilewright.expr.interpret import evaluate, quotient
+from tilewright.expr.interpret import evaluate, nearest, quotient
 from tilewright.expr.scalar import (
     Binary,
     Cast,
@@ -190,8 +190,11 @@ def _value(value: Scalar, env: dict[str, Any], memory: dict[str, np.ndarray]) ->
             return index.evaluate(env)
         case Within(index=index, low=low, high=high):
             return low <= index.evaluate(env) < high
-        case Load(buffer=buffer, index=index):
-            return memory[buffer][_inside(_at(index, env), memory[buffer], buffer)].item()
+        case Load(buffer=buffer, index=index, gathered=gathered):
+            array, at = memory[buffer], list(_at(index, env))
+            for d, position in gathered:
+                at[d] = int(nearest(_value(position, env, memory), array.shape[d]))
+            return array[_inside(tuple(at), array, buffer)].item()
         case Table(name=name, values=numbers, shape=shape, index=index):
             array = np.asarray(numbers).reshape(shape)
             return array[_inside(_at(index, env), array, name)].item()

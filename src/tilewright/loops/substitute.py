@@ -70,7 +70,7 @@ def redirect(value: Scalar, source: str, target: str, index: tuple[Affine, ...] 
 
     def change(part: Scalar) -> Scalar:
         if isinstance(part, Load) and part.buffer == source:
-            return Load(target, part.index if index is None else index, part.dtype)
+            return replace(part, buffer=target, index=part.index if index is None else index)
         return part
 
     return rebuild(value, change)

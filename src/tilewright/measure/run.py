@@ -16,13 +16,13 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from tilewright import dtypes
 from tilewright.expr.rounding import rough
 from tilewright.expr.tensor import Tensor
 from tilewright.loops.interpret import laid_out, made
 from tilewright.loops.nodes import Buffer
 from tilewright.measure.build import Built
 from tilewright.measure.guard import GuardedArena, poison
+from tilewright.measure.sample import indexed, sample
 from tilewright.records.trial import Failed, Measured
 from tilewright.runtime.load import Loaded, Loader, pointers
 from tilewright.runtime.memory import aligned
@@ -152,9 +152,10 @@ class Problem:
         rng = np.random.default_rng(seed)
         arena = GuardedArena()
         inputs: dict[str, Array] = {}
+        extents = indexed(expression)
         for t in expression.inputs:
             place = arena.allocate(t.shape, t.dtype)
-            place[...] = sample(rng, t)
+            place[...] = sample(rng, t, extents.get(t.name))
             inputs[t.name] = place
         reference, tolerance = rough(expression, inputs)
         copies = {name: array.copy() for name, array in inputs.items()}
@@ -216,16 +217,6 @@ class Problem:
     def changed(self) -> bool:
         """Return whether an input is no longer what it was, or what lies beside one."""
         return self.arena.damaged() or _differ(self.inputs, self.copies)
-
-
-def sample(rng: np.random.Generator, t: Tensor) -> Array:
-    """Return random data for a tensor: unit normal, or small integers, none of them all zero."""
-    if dtypes.is_float(t.dtype):
-        return rng.standard_normal(t.shape).astype(dtypes.numpy(t.dtype))
-    if t.dtype == "bool":
-        return rng.integers(0, 2, t.shape).astype(np.bool_)
-    low = 0 if t.dtype.startswith("u") else -8
-    return rng.integers(low, 9, t.shape).astype(t.dtype)
 
 
 def magnitude(reference: Array) -> float:

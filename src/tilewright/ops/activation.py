@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 import tilewright.expr.tensor as te
+from tilewright import dtypes
 from tilewright.errors import ExpressionError
 from tilewright.expr.scalar import Scalar
+from tilewright.ops import mixed
 
 Function: TypeAlias = Callable[[Scalar], Scalar]
 
@@ -114,7 +116,7 @@ class Activation:
     """Functions applied to X one after another, as in `Activation((Silu(), Clip(0.0, 6.0)), 4096)`.
 
     X is seen as one dimension of `size`. A function is any frozen value that makes a scalar
-    expression of another.
+    expression of another; of short floats in float32, rounded once at the end.
     """
 
     functions: tuple[Function, ...]
@@ -135,10 +137,11 @@ class Activation:
     def expression(self) -> te.Tensor:
         x = te.tensor("X", (self.size,), self.dtype)
         i = te.Axis("i", self.size)
-        value: Scalar = x[i]
+        short = self.dtype in dtypes.SHORT_FLOATS
+        value = mixed.wide(x[i]) if short else x[i]
         for function in self.functions:
             value = function(value)
-        return te.stage("out", (i,), value)
+        return te.stage("out", (i,), mixed.stored(value, self.dtype) if short else value)
 
 
 def _called(function: Function) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 import tilewright.expr.tensor as te
 from tilewright.errors import ExpressionError
 from tilewright.expr.scalar import Scalar
+from tilewright.ops import mixed
 from tilewright.ops.conv2d import epilogue
 
 SPATIAL = ("z", "y", "x")
@@ -66,12 +67,23 @@ class Conv:
         return text + "".join(f" +{label}" for label, on in extras if on)
 
     def expression(self) -> te.Tensor:
-        """Return the stages: pad (if any), conv, and out (bias, residual and ReLU, if any)."""
+        """Return the stages: pad (if any), conv, and out (bias, residual and ReLU, if any).
+
+        What is added up in which type, `mixed` says.
+        """
+        return epilogue(
+            self.sums(), self.channels_out, bias=self.bias, residual=self.residual, relu=self.relu,
+            groups=self.groups, dtype=self.dtype,
+        )  # fmt: skip
+
+    def sums(self, fill: int = 0) -> te.Tensor:
+        """Return the stages up to conv, without what is done to its sums; padding is `fill`."""
         g, ci, co = self.groups, self.channels_in // self.groups, self.channels_out // self.groups
         names, count = SPATIAL[-len(self.size) :], len(self.size)
         x = te.tensor("X", (self.batch, *self.size, *((g,) if g > 1 else ()), ci), self.dtype)
-        w = te.tensor("W", (*self.kernel, ci, self.channels_out), self.dtype, constant=True)
-        source = padded(x, self.size, self.pads)
+        weight = mixed.weights(self.dtype)
+        w = te.tensor("W", (*self.kernel, ci, self.channels_out), weight, constant=True)
+        source = padded(x, self.size, self.pads, fill)
         taps = [te.reduce_axis(f"k{n}", k) for n, k in zip(names, self.kernel, strict=True)]
         c, n, group, o = (te.reduce_axis("ci", ci), te.Axis("n", self.batch), te.Axis("g", g),
                           te.Axis("co", co))  # fmt: skip
@@ -79,16 +91,12 @@ class Conv:
         read = [at[d] * self.stride[d] + taps[d] * self.dilation[d] for d in range(count)]
         of = (group,) if g > 1 else ()
         channel = group * co + o if g > 1 else o
-        term = source[(n, *read, *of, c)] * w[(*taps, c, channel)]
-        conv = te.stage("conv", (n, *at, *of, o), te.sum(term, over=(*taps, c)))
-        return epilogue(
-            conv, self.channels_out, bias=self.bias, residual=self.residual, relu=self.relu,
-            groups=g,
-        )  # fmt: skip
+        term = mixed.product(source[(n, *read, *of, c)], w[(*taps, c, channel)])
+        return te.stage("conv", (n, *at, *of, o), te.sum(term, over=(*taps, c)))
 
 
-def padded(x: te.Tensor, size: tuple[int, ...], pads: tuple[int, ...]) -> te.Tensor:
-    """Return X (batch, *size, ...) with zeros round its spatial dimensions; X if there are none."""
+def padded(x: te.Tensor, size: tuple[int, ...], pads: tuple[int, ...], fill: int = 0) -> te.Tensor:
+    """Return X (batch, *size, ...) with `fill` round its spatial dimensions; X without pads."""
     if not any(pads):
         return x
     names, count = SPATIAL[-len(size) :], len(size)
@@ -105,7 +113,7 @@ def padded(x: te.Tensor, size: tuple[int, ...], pads: tuple[int, ...]) -> te.Ten
     whole: Scalar = inside[0]
     for condition in inside[1:]:
         whole = whole & condition
-    return te.stage("pad", (n, *at, *rest), te.select(whole, value, 0.0))
+    return te.stage("pad", (n, *at, *rest), te.select(whole, value, fill))
 
 
 def complete(op: object, kind: str, size: tuple[int, ...]) -> None:

@@ -19,7 +19,8 @@ from tilewright.target import Target
 if TYPE_CHECKING:
     from tilewright.space.knobs import Knobs
 
-TOLERANCE = 5e-5  # admits F(2 x 2) and F(4 x 4)
+TOLERANCE = 5e-5  # admits F(2 x 2) to F(4 x 4)
+TILES = {(1, 1): (2, 4, 6), (2, 2): (2, 3, 4)}  # of Winograd's method, by stride
 
 
 @dataclass(frozen=True)
@@ -96,22 +97,21 @@ class Conv2d:
     def expression(self) -> te.Tensor:
         """Return the stages: pad (if any), conv, and out (bias, residual and ReLU, if any).
 
-        Data of uint8 and int8 is multiplied with weights of int8 and added up in int32, which the
-        result is then of; short floats are added up in float32, and out rounds to their type.
+        What is added up in which type, `mixed` says.
         """
         return epilogue(
             self.sums(), self.channels_out, bias=self.bias, residual=self.residual, relu=self.relu,
-            groups=self.groups, dtype=mixed.result(self.dtype),
+            groups=self.groups, dtype=self.dtype,
         )  # fmt: skip
 
-    def sums(self) -> te.Tensor:
-        """Return the stages up to conv, without what is done to its sums."""
+    def sums(self, fill: int = 0) -> te.Tensor:
+        """Return the stages up to conv, without what is done to its sums; padding is `fill`."""
         g, ci, co = self.groups, self.channels_in // self.groups, self.channels_out // self.groups
         channels = (g,) if g > 1 else ()
         x = te.tensor("X", (self.batch, self.height, self.width, *channels, ci), self.dtype)
         weight = mixed.weights(self.dtype)
         w = te.tensor("W", (*self.kernel, ci, self.channels_out), weight, constant=True)
-        source = self._padded(x, channels, ci) if any(self.pads) else x
+        source = self._padded(x, channels, ci, fill) if any(self.pads) else x
         ky, kx = te.reduce_axis("ky", self.kernel[0]), te.reduce_axis("kx", self.kernel[1])
         c = te.reduce_axis("ci", ci)
         (sy, sx), (dy, dx) = self.stride, self.dilation
@@ -136,14 +136,14 @@ class Conv2d:
             ),
         )
 
-    def _padded(self, x: te.Tensor, channels: tuple[int, ...], ci: int) -> te.Tensor:
+    def _padded(self, x: te.Tensor, channels: tuple[int, ...], ci: int, fill: int) -> te.Tensor:
         top, left, bottom, right = self.pads
         h, w = self.height, self.width
 
         def value(*at: te.Axis) -> Scalar:
             n, y, xx, *rest = at
             inside = (y >= top) & (y < h + top) & (xx >= left) & (xx < w + left)
-            return te.select(inside, x[(n, y - top, xx - left, *rest)], 0.0)
+            return te.select(inside, x[(n, y - top, xx - left, *rest)], fill)
 
         shape = (self.batch, h + top + bottom, w + left + right, *channels, ci)
         names = ("n", "y", "x", "g", "c") if channels else ("n", "y", "x", "c")
@@ -152,17 +152,15 @@ class Conv2d:
     def space(self, s: Schedule, knob: Knobs, target: Target) -> Schedule:
         ways = ("direct", *(f"winograd{tile}" for tile in self._tiles()))
         way, knob = knob.branch("algorithm", ways)
-        return (
-            derive(s, knob, target) if way == "direct" else winograd(s, knob, target, int(way[-1]))
-        )
+        if way == "direct":
+            return derive(s, knob, target)
+        return winograd(s, knob, target, int(way[-1]), self.stride)
 
     def _tiles(self) -> list[int]:
         """Return the tiles with which Winograd's method applies, is exact enough and can pay."""
-        plain = (
-            self.kernel == (3, 3) and self.stride == (1, 1) == self.dilation and self.groups == 1
-        )
+        plain = self.kernel == (3, 3) and self.dilation == (1, 1) and self.groups == 1
         largest = max(self.out_height, self.out_width)
-        wanted = (2, 4, 6) if plain and self.dtype == "float32" else ()
+        wanted = TILES.get(self.stride, ()) if plain and self.dtype == "float32" else ()
         return [m for m in wanted if ERRORS[m] <= self.tolerance and m <= largest + 1]
 
 
@@ -178,15 +176,16 @@ def epilogue(
     bias: bool,
     residual: bool,
     relu: bool,
+    dtype: str,
     groups: int = 1,
-    dtype: str = "",
+    name: str = "out",
     bias_name: str = "B",
 ) -> te.Tensor:
-    """Add bias and residual, apply ReLU and round to `dtype`, as one elementwise stage, if any.
+    """Add bias and residual and apply ReLU to sums of `dtype`, as one elementwise stage, if any.
 
     The bias is of the type of the sums, the residual of that of the result.
     """
-    dtype = dtype or stage.dtype
+    dtype = mixed.result(dtype)
     if not (bias or residual or relu or dtype != stage.dtype):
         return stage
     b = te.tensor(bias_name, (channels,), stage.dtype, constant=True)
@@ -201,11 +200,11 @@ def epilogue(
         if bias:
             total = total + b[channel_of(at, channels, groups)]
         if residual:
-            total = total + (r[at] if dtype == stage.dtype else te.cast(stage.dtype, r[at]))
+            total = total + mixed.stored(r[at], stage.dtype)
         total = te.maximum(total, 0.0) if relu else total
-        return total if dtype == stage.dtype else te.cast(dtype, total)
+        return mixed.stored(total, dtype)
 
-    return te.Tensor("out", stage.shape, dtype, False, stage_of(names, stage.shape, value))
+    return te.Tensor(name, stage.shape, dtype, False, stage_of(names, stage.shape, value))
 
 
 def channel_of(at: tuple[te.Axis, ...], channels: int, groups: int) -> Affine:

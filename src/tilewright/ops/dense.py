@@ -28,10 +28,10 @@ class Dense:
         return text + "".join(f" +{label}" for label, on in extras if on)
 
     def expression(self) -> te.Tensor:
-        """Return the stages; types are those of `Conv2d.expression`."""
+        """Return the stages; their types are those of `mixed`."""
         return epilogue(
             self.sums(), self.features_out, bias=self.bias, residual=self.residual, relu=self.relu,
-            dtype=mixed.result(self.dtype),
+            dtype=self.dtype,
         )  # fmt: skip
 
     def sums(self) -> te.Tensor:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import tilewright.expr.tensor as te
 from tilewright.errors import ExpressionError
 from tilewright.loops.nodes import MAX_LOCAL
+from tilewright.ops import mixed
 from tilewright.ops.conv import by, complete, padded
 from tilewright.ops.conv2d import epilogue
 from tilewright.schedule.schedule import Schedule
@@ -45,7 +46,17 @@ class Depthwise:
     dtype: str = "float32"
 
     def __post_init__(self) -> None:
-        _check("depthwise", self, self.multiplier)
+        complete(self, "depthwise", self.size)
+        if self.channels < 1 or self.multiplier < 1:
+            raise ExpressionError(
+                f"depthwise of channels={self.channels} with multiplier={self.multiplier}: both "
+                "must be at least 1."
+            )
+        if min(self.out) < 1:
+            raise ExpressionError(
+                f"depthwise of {by(self.size)} with kernel {self.kernel}, pads {self.pads}, "
+                f"dilation {self.dilation}: the result would be empty."
+            )
 
     @property
     def size(self) -> tuple[int, int]:
@@ -53,7 +64,10 @@ class Depthwise:
 
     @property
     def out(self) -> tuple[int, ...]:
-        return _out(self)
+        """The height and width of the result."""
+        reach = [(k - 1) * d + 1 for k, d in zip(self.kernel, self.dilation, strict=True)]
+        around = [n + self.pads[d] + self.pads[d + 2] for d, n in enumerate(self.size)]
+        return tuple((around[d] - reach[d]) // self.stride[d] + 1 for d in range(2))
 
     @property
     def name(self) -> str:
@@ -66,13 +80,30 @@ class Depthwise:
         return text + "".join(f" +{label}" for label, on in extras if on)
 
     def expression(self) -> te.Tensor:
-        """Return the stages: pad (if any), depthwise, and out (bias and ReLU, if any)."""
+        """Return the stages: pad (if any), depthwise, and out (bias and ReLU, if any).
+
+        What is added up in which type, `mixed` says.
+        """
         channels, many = self.channels, self.multiplier
-        conv = _depthwise(self, many)
         return epilogue(
-            conv, channels * many, bias=self.bias, residual=False, relu=self.relu,
-            groups=channels if many > 1 else 1,
+            self.sums(), channels * many, bias=self.bias, residual=False, relu=self.relu,
+            groups=channels if many > 1 else 1, dtype=self.dtype,
         )  # fmt: skip
+
+    def sums(self, fill: int = 0) -> te.Tensor:
+        """Return the stages up to depthwise, before what is done to its sums; padding is `fill`."""
+        several = (self.multiplier,) if self.multiplier > 1 else ()
+        x = te.tensor("X", (self.batch, *self.size, self.channels), self.dtype)
+        shape, weight = (*self.kernel, self.channels, *several), mixed.weights(self.dtype)
+        w = te.tensor("W", shape, weight, constant=True)
+        source = padded(x, self.size, self.pads, fill)
+        ky, kx = te.reduce_axis("ky", self.kernel[0]), te.reduce_axis("kx", self.kernel[1])
+        n, y, xx = te.Axis("n", self.batch), te.Axis("y", self.out[0]), te.Axis("x", self.out[1])
+        c, m = te.Axis("c", self.channels), tuple(te.Axis("m", many) for many in several)
+        (sy, sx), (dy, dx) = self.stride, self.dilation
+        seen = source[n, y * sy + ky * dy, xx * sx + kx * dx, c]
+        term = mixed.product(seen, w[(ky, kx, c, *m)])
+        return te.stage("depthwise", (n, y, xx, c, *m), te.sum(term, over=(ky, kx)))
 
 
 @dataclass(frozen=True)
@@ -80,7 +111,8 @@ class DepthwisePointwise:
     """A depthwise convolution, then one of 1 x 1, each with bias and ReLU if asked.
 
     X is (batch, height, width, channels), W (kernel_h, kernel_w, channels), V (channels,
-    channels_out), with biases D (channels,) and B (channels_out,), all four constant.
+    channels_out), with biases D (channels,) and B (channels_out,), all four constant. What is added
+    up in which type, `mixed` says; between both, values are of the type that results are of.
     """
 
     batch: int
@@ -97,44 +129,46 @@ class DepthwisePointwise:
     dtype: str = "float32"
 
     def __post_init__(self) -> None:
-        _check("depthwise", self, self.channels_out)
+        complete(self, "depthwise", (self.height, self.width))
+        if self.channels_out < 1:
+            raise ExpressionError(
+                f"{self.name} with channels_out={self.channels_out}: it must be at least 1."
+            )
 
     @property
-    def size(self) -> tuple[int, int]:
-        return self.height, self.width
-
-    @property
-    def out(self) -> tuple[int, ...]:
-        return _out(self)
+    def depthwise(self) -> Depthwise:
+        """The first of both, without bias and ReLU."""
+        return Depthwise(
+            self.batch, self.height, self.width, self.channels, self.kernel, self.stride,
+            self.pads, self.dilation, dtype=self.dtype,
+        )  # fmt: skip
 
     @property
     def name(self) -> str:
         extras = ("bias", self.bias), ("relu", self.relu)
         text = (
-            f"depthwise {self.batch}x{by(self.size)}x{self.channels}, {by(self.kernel)} "
-            f"/{by(self.stride)}, pointwise -> {self.channels_out}"
+            f"depthwise {self.batch}x{self.height}x{self.width}x{self.channels}, "
+            f"{by(self.kernel)} /{by(self.stride)}, pointwise -> {self.channels_out}"
         )
         return text + "".join(f" +{label}" for label, on in extras if on)
 
     def expression(self) -> te.Tensor:
         """Return the stages: pad, depthwise, hidden (bias, ReLU), pointwise, out (bias, ReLU)."""
-        first = _depthwise(self, 1)
-        d = te.tensor("D", (self.channels,), self.dtype, constant=True)
-        v = te.tensor("V", (self.channels, self.channels_out), self.dtype, constant=True)
-        hidden = first
-        if self.bias or self.relu:
-            n, y, x, c = (te.Axis(f"h{a.name}", a.extent) for a in _axes(first))
-            value = first[n, y, x, c] + d[c] if self.bias else first[n, y, x, c]
-            value = te.maximum(value, 0.0) if self.relu else value
-            hidden = te.stage("hidden", (n, y, x, c), value)
-        n, y, x = (te.Axis(f"p{a.name}", a.extent) for a in _axes(first)[:3])
+        first = self.depthwise.sums()
+        hidden = epilogue(
+            first, self.channels, bias=self.bias, residual=False, relu=self.relu,
+            dtype=self.dtype, name="hidden", bias_name="D",
+        )  # fmt: skip
+        weight = mixed.weights(self.dtype)
+        v = te.tensor("V", (self.channels, self.channels_out), weight, constant=True)
+        n, y, x = (te.Axis(f"p{d}", extent) for d, extent in zip("nyx", first.shape, strict=False))
         k, o = te.reduce_axis("k", self.channels), te.Axis("co", self.channels_out)
-        pointwise = te.stage(
-            "pointwise", (n, y, x, o), te.sum(hidden[n, y, x, k] * v[k, o], over=k)
-        )
+        term = mixed.product(hidden[n, y, x, k], v[k, o])
+        pointwise = te.stage("pointwise", (n, y, x, o), te.sum(term, over=k))
         return epilogue(
-            pointwise, self.channels_out, bias=self.bias, residual=False, relu=self.relu
-        )
+            pointwise, self.channels_out, bias=self.bias, residual=False, relu=self.relu,
+            dtype=self.dtype,
+        )  # fmt: skip
 
     def space(self, s: Schedule, knob: Knobs, target: Target) -> Schedule:
         """Compute the depthwise stage by itself, or for a tile of the pointwise one."""
@@ -145,7 +179,7 @@ class DepthwisePointwise:
         """Keep a block of pixels of all channels near, and run the pointwise product over it."""
         s = inline_elementwise(s)
         lanes = target.lanes(4)
-        height, width = self.out
+        height, width = self.depthwise.out
         rows = knob.split("rows", height, 2, max_inner=8)
         columns = knob.split("columns", width, 3, max_inner=28)
         outs = knob.split("co", self.channels_out, 2, max_inner=lanes * 8, multiple=lanes)
@@ -171,7 +205,7 @@ class DepthwisePointwise:
         s = s.fuse_at("out", "px.1") if out else s.cache_write("pointwise", "px.1")
         kept, own = "depthwise", ("n", "y", "x", "c")
         if any(b.name == "hidden" for b in s.loops.buffers):
-            kept, own = "hidden", ("hn", "hy", "hx", "hc")
+            kept, own = "hidden", ("hidden:n", "hidden:y", "hidden:x", "hidden:c")
         s = s.compute_at(kept, "px.0")
         n, y, x, c = own
         for loop, part in ((y, high), (x, pixels), (c, lanes * vectors)):
@@ -185,40 +219,3 @@ class DepthwisePointwise:
             s = s.compute_at("depthwise", f"{c}.0").reorder("n", "ky", "kx", "y", "x", "c")
             s = s.unroll("y").unroll("x").vectorize("c")
         return s.unroll("kx").unroll("ky") if unroll == "taps" else s.unroll("kx")
-
-
-def _depthwise(op: Depthwise | DepthwisePointwise, many: int) -> te.Tensor:
-    x = te.tensor("X", (op.batch, *op.size, op.channels), op.dtype)
-    shape = (*op.kernel, op.channels, *((many,) if many > 1 else ()))
-    w = te.tensor("W", shape, op.dtype, constant=True)
-    source = padded(x, op.size, op.pads)
-    ky, kx = te.reduce_axis("ky", op.kernel[0]), te.reduce_axis("kx", op.kernel[1])
-    n, y, xx = te.Axis("n", op.batch), te.Axis("y", op.out[0]), te.Axis("x", op.out[1])
-    c, m = te.Axis("c", op.channels), (te.Axis("m", many),) if many > 1 else ()
-    (sy, sx), (dy, dx) = op.stride, op.dilation
-    term = source[n, y * sy + ky * dy, xx * sx + kx * dx, c] * w[(ky, kx, c, *m)]
-    return te.stage("depthwise", (n, y, xx, c, *m), te.sum(term, over=(ky, kx)))
-
-
-def _axes(t: te.Tensor) -> tuple[te.Axis, ...]:
-    assert t.stage
-    return t.stage.axes
-
-
-def _out(op: Depthwise | DepthwisePointwise) -> tuple[int, ...]:
-    reach = [(k - 1) * d + 1 for k, d in zip(op.kernel, op.dilation, strict=True)]
-    around = [n + op.pads[d] + op.pads[d + 2] for d, n in enumerate(op.size)]
-    return tuple((around[d] - reach[d]) // op.stride[d] + 1 for d in range(2))
-
-
-def _check(kind: str, op: Depthwise | DepthwisePointwise, many: int) -> None:
-    complete(op, kind, op.size)
-    if op.channels < 1 or many < 1:
-        raise ExpressionError(
-            f"{kind} with channels={op.channels} to {many}: both must be at least 1."
-        )
-    if min(op.out) < 1:
-        raise ExpressionError(
-            f"{kind} of {by(op.size)} with kernel {op.kernel}, pads {op.pads}, dilation "
-            f"{op.dilation}: the result would be empty."
-        )

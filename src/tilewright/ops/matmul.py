@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import tilewright.expr.tensor as te
 from tilewright.errors import ExpressionError
 from tilewright.expr.affine import Affine
+from tilewright.ops import mixed
 from tilewright.ops.conv2d import epilogue
 
 
@@ -18,7 +19,8 @@ class Matmul:
     each as long or 1, along which matrices are repeated, and the same as `batch` if not given. With
     `transpose_a`, A is (..., depth, rows); with `transpose_b`, B is (..., columns, depth).
     `constant` names the operands whose values never change, as in "B". The optional bias D
-    (columns,) is added to each row of the result.
+    (columns,) is added to each row of the result. What is added up in which type, `mixed` says; of
+    8-bit integers, B are the weights, and int8.
     """
 
     rows: int
@@ -72,7 +74,8 @@ class Matmul:
         of_a = (self.depth, self.rows) if self.transpose_a else (self.rows, self.depth)
         of_b = (self.columns, self.depth) if self.transpose_b else (self.depth, self.columns)
         a = te.tensor("A", (*batch_a, *of_a), self.dtype, constant=self.constant == "A")
-        b = te.tensor("B", (*batch_b, *of_b), self.dtype, constant=self.constant == "B")
+        weight = mixed.weights(self.dtype)
+        b = te.tensor("B", (*batch_b, *of_b), weight, constant=self.constant == "B")
         along = tuple(te.Axis(f"b{d}", n) for d, n in enumerate(self.batch))
         y, x, k = (
             te.Axis("y", self.rows),
@@ -81,10 +84,11 @@ class Matmul:
         )
         left = a[(*_repeated(along, batch_a), *((k, y) if self.transpose_a else (y, k)))]
         right = b[(*_repeated(along, batch_b), *((x, k) if self.transpose_b else (k, x)))]
-        product = te.stage("product", (*along, y, x), te.sum(left * right, over=k))
+        product = te.stage("product", (*along, y, x), te.sum(mixed.product(left, right), over=k))
         return epilogue(
-            product, self.columns, bias=self.bias, residual=False, relu=self.relu, bias_name="D"
-        )
+            product, self.columns, bias=self.bias, residual=False, relu=self.relu,
+            dtype=self.dtype, bias_name="D",
+        )  # fmt: skip
 
 
 def _repeated(along: tuple[te.Axis, ...], shape: tuple[int, ...]) -> tuple[Affine, ...]:

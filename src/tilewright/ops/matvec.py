@@ -5,12 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import tilewright.expr.tensor as te
+from tilewright.ops import mixed
 from tilewright.ops.conv2d import epilogue
 
 
 @dataclass(frozen=True)
 class MatVec:
-    """W (rows, columns) times X (columns); with `constant` W never changes, and may be packed."""
+    """W (rows, columns) times X (columns); with `constant` W never changes, and may be packed.
+
+    What is added up in which type, `mixed` says.
+    """
 
     rows: int
     columns: int
@@ -26,8 +30,13 @@ class MatVec:
         return text + "".join(f" +{label}" for label, on in extras if on)
 
     def expression(self) -> te.Tensor:
-        w = te.tensor("W", (self.rows, self.columns), self.dtype, constant=self.constant)
+        weight = mixed.weights(self.dtype)
+        w = te.tensor("W", (self.rows, self.columns), weight, constant=self.constant)
         x = te.tensor("X", (self.columns,), self.dtype)
         k = te.reduce_axis("k", self.columns)
-        product = te.compute("product", (self.rows,), lambda y: te.sum(w[y, k] * x[k], over=k))
-        return epilogue(product, self.rows, bias=self.bias, residual=False, relu=self.relu)
+        product = te.compute(
+            "product", (self.rows,), lambda y: te.sum(mixed.product(w[y, k], x[k]), over=k)
+        )
+        return epilogue(
+            product, self.rows, bias=self.bias, residual=False, relu=self.relu, dtype=self.dtype
+        )

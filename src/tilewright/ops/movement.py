@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import tilewright.expr.tensor as te
+from tilewright import dtypes
 from tilewright.errors import ExpressionError
 from tilewright.expr.affine import Affine
-from tilewright.expr.scalar import Const, Scalar
+from tilewright.expr.scalar import Scalar
 
 
 @dataclass(frozen=True)
@@ -118,6 +119,10 @@ class Pad:
     def __post_init__(self) -> None:
         if self.mode not in ("constant", "edge", "reflect"):
             raise ExpressionError(f"pad with mode {self.mode!r}: it is constant, edge or reflect.")
+        if dtypes.number(self.value, dtypes.check(self.dtype)) is None:
+            raise ExpressionError(
+                f"pad of {self.dtype} with value {self.value}: it is a number of that type."
+            )
         asked = f"pad {self.shape} by {self.before} before and {self.behind} behind"
         pads = (*self.before, *self.behind)
         if not len(self.shape) == len(self.before) == len(self.behind) or min(pads, default=0) < 0:
@@ -138,9 +143,8 @@ class Pad:
         if self.mode == "constant":
             value: Scalar = x[tuple(i - a for i, a in zip(at, self.before, strict=True))]
             for i, (a, n, b) in zip(at, sides, strict=True):
-                outside = Const(self.value, self.dtype)
-                value = te.select(i < a + n, value, outside) if b else value
-                value = te.select(i >= a, value, outside) if a else value
+                value = te.select(i < a + n, value, self.value) if b else value
+                value = te.select(i >= a, value, self.value) if a else value
             return te.stage("out", at, value)
         return te.stage("out", at, self._nearest(x, at, ()))
 

@@ -3,7 +3,8 @@
 The variance is that of the differences from the mean, in a second pass over the row, which stays in
 the cache: nothing cancels, whatever the mean is. If rounding moves the mean by d, the variance is
 off by d^2, beside its own rounding. With lanes that add up n / m elements each, d is at most
-(n / m + log2(m)) * 2^-24 * mean(|X|) in float32, and a 64th of that for m = 64.
+(n / m + log2(m)) * 2^-24 * mean(|X|) in float32, and a 64th of that for m = 64. Short floats are
+widened when they are loaded, and only the result is rounded to them; S and B are float32.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from tilewright.errors import ExpressionError
 from tilewright.expr.affine import Affine
 from tilewright.expr.scalar import Scalar
 from tilewright.expr.tensor import Reduce
+from tilewright.ops import mixed
 
 At = Callable[[Sequence[te.Axis], Sequence[te.Axis]], tuple[te.Axis, ...]]
 """How a tensor is indexed by the axes of its rows, and those inside of a row."""
@@ -37,7 +39,7 @@ class LayerNorm:
     dtype: str = "float32"
 
     def __post_init__(self) -> None:
-        _check_axis("layer_norm", self.shape, self.axis)
+        _check("layer_norm", self.shape, self.axis, self.dtype)
 
     @property
     def name(self) -> str:
@@ -48,7 +50,7 @@ class LayerNorm:
         x = te.tensor("X", (rows, features), self.dtype)
         mean, scale = _moments(x, (rows,), (features,), lambda o, r: (*o, *r), self.epsilon)
         return _scaled(
-            lambda o, z: (x[o, z] - mean[o]) * scale[o],
+            lambda o, z: (mixed.wide(x[o, z]) - mean[o]) * scale[o],
             (rows, features), features, lambda _, z: z, self.dtype, (self.scale, self.bias),
         )  # fmt: skip
 
@@ -64,7 +66,7 @@ class RmsNorm:
     dtype: str = "float32"
 
     def __post_init__(self) -> None:
-        _check_axis("rms_norm", self.shape, self.axis)
+        _check("rms_norm", self.shape, self.axis, self.dtype)
 
     @property
     def name(self) -> str:
@@ -74,12 +76,14 @@ class RmsNorm:
         rows, features = _features(self.shape, self.axis)
         x = te.tensor("X", (rows, features), self.dtype)
         k = te.reduce_axis("k", features)
-        total = te.compute("squares", (rows,), lambda o: te.sum(x[o, k] * x[o, k], over=k))
+        total = te.compute(
+            "squares", (rows,), lambda o: te.sum(mixed.product(x[o, k], x[o, k]), over=k)
+        )
         scale = te.compute(
             "scale", (rows,), lambda o: _inverse_root(total[o] * (1.0 / features) + self.epsilon)
         )
         return _scaled(
-            lambda o, z: x[o, z] * scale[o],
+            lambda o, z: mixed.wide(x[o, z]) * scale[o],
             (rows, features), features, lambda _, z: z, self.dtype, (self.scale, False),
         )  # fmt: skip
 
@@ -103,6 +107,7 @@ class GroupNorm:
     dtype: str = "float32"
 
     def __post_init__(self) -> None:
+        mixed.check_float("group_norm", self.dtype)
         if self.groups < 1 or self.channels % self.groups:
             raise ExpressionError(
                 f"group_norm of {self.channels} channels in {self.groups} groups: "
@@ -132,7 +137,7 @@ class GroupNorm:
 
         def value(*i: te.Axis) -> Scalar:
             n, g = (i[0], i[2]) if self.channels_last else i[:2]
-            return (x[i] - mean[n, g]) * scale[n, g]
+            return (mixed.wide(x[i]) - mean[n, g]) * scale[n, g]
 
         def channel(*i: te.Axis) -> Affine:
             g, c = i[2:] if self.channels_last else i[1:3]
@@ -155,6 +160,9 @@ class InstanceNorm:
     epsilon: float = 1e-5
     dtype: str = "float32"
 
+    def __post_init__(self) -> None:
+        mixed.check_float("instance_norm", self.dtype)
+
     @property
     def name(self) -> str:
         order = "channels last" if self.channels_last else "channels first"
@@ -167,7 +175,8 @@ class InstanceNorm:
         ).expression()  # fmt: skip
 
 
-def _check_axis(what: str, shape: tuple[int, ...], axis: int) -> None:
+def _check(what: str, shape: tuple[int, ...], axis: int, dtype: str) -> None:
+    mixed.check_float(what, dtype)
     if not -len(shape) <= axis < len(shape):
         raise ExpressionError(
             f"{what} of {'x'.join(map(str, shape))} from axis {axis}: give one from {-len(shape)} "
@@ -189,10 +198,10 @@ def _moments(
     k = [te.reduce_axis(f"k{d}", n) for d, n in enumerate(inside)]
 
     def square(*o: te.Axis) -> Reduce:
-        apart = x[at(o, k)] - mean[o]
+        apart = mixed.wide(x[at(o, k)]) - mean[o]
         return te.sum(apart * apart, over=k)
 
-    total = te.compute("total", rows, lambda *o: te.sum(x[at(o, j)], over=j))
+    total = te.compute("total", rows, lambda *o: te.sum(mixed.wide(x[at(o, j)]), over=j))
     mean = te.compute("mean", rows, lambda *o: total[o] * share)
     squares = te.compute("squares", rows, square)
     return mean, te.compute("scale", rows, lambda *o: _inverse_root(squares[o] * share + epsilon))
@@ -211,12 +220,13 @@ def _scaled(
     extras: tuple[bool, bool],
 ) -> te.Tensor:
     """Return the last stage: a value times S plus B of its channel, where these are asked for."""
-    s, b = (te.tensor(name, (channels,), dtype, constant=True) for name in "SB")
+    s, b = (te.tensor(name, (channels,), mixed.sums(dtype), constant=True) for name in "SB")
 
     def scaled(*i: te.Axis) -> Scalar:
         made = value(*i)
         if extras[0]:
             made = made * s[channel(*i)]
-        return made + b[channel(*i)] if extras[1] else made
+        made = made + b[channel(*i)] if extras[1] else made
+        return mixed.stored(made, dtype)
 
     return te.compute("out", shape, scaled)

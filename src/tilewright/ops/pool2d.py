@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 import tilewright.expr.tensor as te
+from tilewright import dtypes
 from tilewright.errors import ExpressionError
 from tilewright.expr.scalar import Const, Scalar
+from tilewright.ops import mixed
 from tilewright.ops.conv2d import stage_of
 
 
@@ -17,8 +21,8 @@ class Pool2d:
     """Max or average over windows of X (batch, height, width, channels).
 
     `pads` is (top, left, bottom, right). The average counts padding if `count_include_pad`, else a
-    constant D (height', width') is multiplied by, one over the number of elements that each window
-    covers; `divisors()` returns it.
+    constant D (height', width') tells the number of elements that each window covers, as
+    `divisors()` returns it. It is of floats, or of 8-bit integers, and rounds halves to even.
     """
 
     kind: str
@@ -36,6 +40,8 @@ class Pool2d:
         size = f"{self.height} x {self.width} with kernel {self.kernel}, pads {self.pads}"
         if self.kind not in ("max", "average"):
             raise ExpressionError(f"unknown kind {self.kind!r} of pool2d: it is max or average.")
+        if self.kind == "average":
+            mixed.check_mean("average of pool2d", self.dtype)
         if min(self.out_height, self.out_width) < 1:
             raise ExpressionError(f"pool2d of {size}: the result would be empty.")
         if any(pad >= self.kernel[i % 2] for i, pad in enumerate(self.pads)):
@@ -60,7 +66,7 @@ class Pool2d:
         x = te.tensor("X", (self.batch, self.height, self.width, self.channels), self.dtype)
         top, left, _, _ = self.pads
         h, w = self.height, self.width
-        floor = Const(float("-inf") if self.kind == "max" else 0.0, self.dtype)
+        floor = _least(self.dtype) if self.kind == "max" else 0
         source = x
         if any(self.pads):
 
@@ -75,23 +81,25 @@ class Pool2d:
             )
         ky, kx = te.reduce_axis("ky", self.kernel[0]), te.reduce_axis("kx", self.kernel[1])
         sy, sx = self.stride
-        combine = te.max if self.kind == "max" else te.sum
         out = (self.batch, self.out_height, self.out_width, self.channels)
-        pooled = te.compute(
-            "pool",
-            out,
-            lambda n, y, x, c: combine(source[n, y * sy + ky, x * sx + kx, c], over=(ky, kx)),
-        )
+
+        def window(n: te.Axis, y: te.Axis, x: te.Axis, c: te.Axis) -> te.Reduce:
+            seen = source[n, y * sy + ky, x * sx + kx, c]
+            if self.kind == "max":
+                return te.max(seen, over=(ky, kx))
+            return te.sum(mixed.wide(seen), over=(ky, kx))
+
+        pooled = te.compute("pool", out, window)
         if self.kind == "max":
             return pooled
+        most, by = self.kernel[0] * self.kernel[1], self.dtype
         if self.count_include_pad or not any(self.pads):
-            scale = 1.0 / (self.kernel[0] * self.kernel[1])
-            return te.compute("out", out, lambda n, y, x, c: pooled[n, y, x, c] * scale)
-        d = te.tensor("D", out[1:3], self.dtype, constant=True)
-        return te.compute("out", out, lambda n, y, x, c: pooled[n, y, x, c] * d[y, x])
+            return te.compute("out", out, lambda *at: mixed.divided(pooled[at], most, by))
+        d = te.tensor("D", out[1:3], mixed.divisor(self.dtype, most), constant=True)
+        return te.compute("out", out, lambda *at: mixed.divided(pooled[at], d[at[1:3]], by))
 
-    def divisors(self) -> np.ndarray[tuple[int, int], np.dtype[np.float32]]:
-        """Return D: one over the number of elements that each window covers."""
+    def divisors(self) -> NDArray[np.floating[Any]]:
+        """Return D: the number of elements that each window covers, or one over it for floats."""
         counts = [
             [
                 sum(
@@ -101,18 +109,23 @@ class Pool2d:
             ]
             for d, size, out in ((0, self.height, self.out_height), (1, self.width, self.out_width))
         ]
-        return (1.0 / np.outer(counts[0], counts[1])).astype(np.float32)
+        covered = np.outer(counts[0], counts[1])
+        made = 1.0 / covered if dtypes.is_float(self.dtype) else covered
+        return made.astype(mixed.divisor(self.dtype, self.kernel[0] * self.kernel[1]))
 
 
 @dataclass(frozen=True)
 class GlobalAveragePool:
-    """The mean over height and width of X (batch, height, width, channels)."""
+    """The mean over height and width of X (batch, height, width, channels), as of `Pool2d`."""
 
     batch: int
     height: int
     width: int
     channels: int
     dtype: str = "float32"
+
+    def __post_init__(self) -> None:
+        mixed.check_mean("global_average_pool", self.dtype)
 
     @property
     def name(self) -> str:
@@ -121,8 +134,12 @@ class GlobalAveragePool:
     def expression(self) -> te.Tensor:
         x = te.tensor("X", (self.batch, self.height, self.width, self.channels), self.dtype)
         ky, kx = te.reduce_axis("ky", self.height), te.reduce_axis("kx", self.width)
+        out, count = (self.batch, self.channels), self.height * self.width
         total = te.compute(
-            "total", (self.batch, self.channels), lambda n, c: te.sum(x[n, ky, kx, c], (ky, kx))
+            "total", out, lambda n, c: te.sum(mixed.wide(x[n, ky, kx, c]), over=(ky, kx))
         )
-        scale = 1.0 / (self.height * self.width)
-        return te.compute("out", (self.batch, self.channels), lambda n, c: total[n, c] * scale)
+        return te.compute("out", out, lambda *at: mixed.divided(total[at], count, self.dtype))
+
+
+def _least(dtype: str) -> Const:
+    return Const(-np.inf if dtypes.is_float(dtype) else int(np.iinfo(dtype).min), dtype)

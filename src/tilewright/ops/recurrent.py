@@ -1,4 +1,8 @@
-"""One step of LSTM and GRU, with the gate order, biases and activations of ONNX."""
+"""One step of LSTM and GRU, with the gate order, biases and activations of ONNX.
+
+Of short floats, all between the states before and after is float32, and so are biases and
+peepholes.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +11,7 @@ from dataclasses import dataclass
 import tilewright.expr.tensor as te
 from tilewright.errors import ExpressionError
 from tilewright.expr.scalar import Scalar
+from tilewright.ops import mixed
 
 
 @dataclass(frozen=True)
@@ -15,40 +20,50 @@ class LstmCell:
 
     X is (batch, inputs), H and C (batch, hidden), the states before. Constant are W (4 * hidden,
     inputs), R (4 * hidden, hidden) and the optional B (8 * hidden,), which holds a bias for W and
-    then one for R; gates are in the order input, output, forget, cell.
+    then one for R; gates are in the order input, output, forget, cell. With `peepholes` the first
+    three see the cell, too, the output gate the new one: times P (3 * hidden,), constant.
     """
 
     batch: int
     inputs: int
     hidden: int
     bias: bool = True
+    peepholes: bool = False
     dtype: str = "float32"
 
     def __post_init__(self) -> None:
-        _check("lstm cell", self.batch, self.inputs, self.hidden)
+        _check("lstm cell", self.batch, self.inputs, self.hidden, self.dtype)
 
     @property
     def name(self) -> str:
-        return f"lstm_cell {self.batch}x{self.inputs} -> {self.hidden}" + " +bias" * self.bias
+        text = f"lstm_cell {self.batch}x{self.inputs} -> {self.hidden}"
+        return text + " +bias" * self.bias + " +peepholes" * self.peepholes
 
     def expression(self) -> te.Tensor:
         """Return the stages: input and recurrent products, gates, the new cell, both states."""
         made = _Products(self.batch, self.inputs, self.hidden, 4, self.dtype)
         first, again = made.of_input(), made.of_state("again", 0, 4, made.state("H"))
-        b = te.tensor("B", (8 * self.hidden,), self.dtype, constant=True)
+        b = te.tensor("B", (8 * self.hidden,), mixed.sums(self.dtype), constant=True)
+        p = te.tensor("P", (3 * self.hidden,), mixed.sums(self.dtype), constant=True)
         n, q, u = te.Axis("n", self.batch), te.Axis("gate", 4), te.Axis("u", self.hidden)
         total: Scalar = first[n, q, u] + again[n, q, u]
         if self.bias:
             at = q * self.hidden + u
             total = total + (b[at] + b[at + 4 * self.hidden])
         gates = te.stage("gates", (n, q, u), total)
-        before = made.state("C")
+
+        def gate(number: int, n: te.Axis, u: te.Axis, state: Scalar) -> Scalar:
+            at = gates[n, number, u]
+            return te.sigmoid(at + p[u + number * self.hidden] * state if self.peepholes else at)
+
         n, u = te.Axis("cn", self.batch), te.Axis("cu", self.hidden)
-        kept = te.sigmoid(gates[n, 2, u]) * before[n, u]
-        cell = te.stage("cell", (n, u), kept + te.sigmoid(gates[n, 0, u]) * te.tanh(gates[n, 3, u]))
+        before = mixed.wide(made.state("C")[n, u])
+        kept, come = gate(2, n, u, before) * before, gate(0, n, u, before)
+        cell = te.stage("cell", (n, u), kept + come * te.tanh(gates[n, 3, u]))
         o, n, u = te.Axis("o", 2), te.Axis("on", self.batch), te.Axis("ou", self.hidden)
-        hidden = te.sigmoid(gates[n, 1, u]) * te.tanh(cell[n, u])
-        return te.stage("out", (o, n, u), te.select(o < 1, hidden, cell[n, u]))
+        hidden = gate(1, n, u, cell[n, u]) * te.tanh(cell[n, u])
+        both = te.select(o < 1, hidden, cell[n, u])
+        return te.stage("out", (o, n, u), mixed.stored(both, self.dtype))
 
 
 @dataclass(frozen=True)
@@ -69,7 +84,7 @@ class GruCell:
     dtype: str = "float32"
 
     def __post_init__(self) -> None:
-        _check("gru cell", self.batch, self.inputs, self.hidden)
+        _check("gru cell", self.batch, self.inputs, self.hidden, self.dtype)
 
     @property
     def name(self) -> str:
@@ -80,7 +95,7 @@ class GruCell:
         """Return the stages: products, gates, the reset state and its product (or not), out."""
         made, units = _Products(self.batch, self.inputs, self.hidden, 3, self.dtype), self.hidden
         h = made.state("H")
-        b = te.tensor("B", (6 * units,), self.dtype, constant=True)
+        b = te.tensor("B", (6 * units,), mixed.sums(self.dtype), constant=True)
         first = made.of_input()
         count = 3 if self.linear_before_reset else 2
         again = made.of_state("again", 0, count, h)
@@ -97,14 +112,15 @@ class GruCell:
         if self.linear_before_reset:
             late: Scalar = reset * recurrent[n, 2, u]
         else:
-            kept = te.stage("reset", (n, u), reset * h[n, u])
+            kept = te.stage("reset", (n, u), reset * mixed.wide(h[n, u]))
             product = made.of_state("candidate", 2, 1, kept)
             n, u = te.Axis("on", self.batch), te.Axis("ou", units)
             late = product[n, 0, u]
             late = late + b[u + 5 * units] if self.bias else late
         update = te.sigmoid(input_part(n, 0, u) + recurrent[n, 0, u])
         hidden = te.tanh(input_part(n, 2, u) + late)
-        return te.stage("out", (n, u), (1.0 - update) * hidden + update * h[n, u])
+        after = (1.0 - update) * hidden + update * mixed.wide(h[n, u])
+        return te.stage("out", (n, u), mixed.stored(after, self.dtype))
 
 
 class _Products:
@@ -135,10 +151,11 @@ class _Products:
         )
         k = te.reduce_axis(f"{name}_k", source.shape[1])
         weight = weights[(q + gate) * self._hidden + u, k]
-        return te.stage(name, (n, q, u), te.sum(source[n, k] * weight, over=k))
+        return te.stage(name, (n, q, u), te.sum(mixed.product(source[n, k], weight), over=k))
 
 
-def _check(kind: str, batch: int, inputs: int, hidden: int) -> None:
+def _check(kind: str, batch: int, inputs: int, hidden: int, dtype: str) -> None:
+    mixed.check_float(kind, dtype)
     if min(batch, inputs, hidden) < 1:
         raise ExpressionError(
             f"{kind} with batch={batch}, inputs={inputs} and hidden={hidden}: each is at least 1."

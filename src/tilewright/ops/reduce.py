@@ -10,6 +10,7 @@ from tilewright import dtypes
 from tilewright.errors import ExpressionError
 from tilewright.expr.scalar import equal, not_equal
 from tilewright.expr.tensor import REDUCTIONS, Reduce
+from tilewright.ops import mixed
 from tilewright.ops.fold import axes_of, folded, rows_of
 
 KINDS = (*REDUCTIONS, "mean")
@@ -20,7 +21,9 @@ class Reduction:
     """X reduced over `axes`; what `kind` is one of: sum, max, min, prod, mean.
 
     X is seen with neighbouring axes merged that are all reduced, or all kept (`fold.folded`); the
-    result holds the merged axes that are kept. Means are of floats, and err as `norm` says.
+    result holds the merged axes that are kept. Sums and products are of the type that `mixed` says:
+    int32 for 8-bit integers, and else that of X, in which integers wrap. Means are of floats, and
+    err as `norm` says, or of 8-bit integers, and round halves to even.
     """
 
     kind: str
@@ -31,8 +34,8 @@ class Reduction:
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
             raise ExpressionError(f"unknown reduction {self.kind!r}: it is {', '.join(KINDS)}.")
-        if self.kind == "mean" and not dtypes.is_float(self.dtype):
-            raise ExpressionError(f"mean of {self.dtype}: it is of floats; cast, or take the sum.")
+        if self.kind == "mean":
+            mixed.check_mean("mean", self.dtype)
         axes_of(self.kind, self.shape, self.axes)
 
     @property
@@ -49,13 +52,16 @@ class Reduction:
 
         def value(*i: te.Axis) -> Reduce:
             rest, reduced = iter(i), iter(over)
-            return te.reduce(kind, x[tuple(next(reduced if g else rest) for g in gone)], over)
+            one = x[tuple(next(reduced if g else rest) for g in gone)]
+            return te.reduce(kind, one if kind in ("max", "min") else mixed.wide(one), over)
 
         total = te.compute("total", kept, value)
-        if self.kind != "mean":
+        if self.kind == "mean":
+            count = prod(axis.extent for axis in over)
+            return te.compute("out", kept, lambda *i: mixed.divided(total[i], count, self.dtype))
+        if total.dtype in (self.dtype, mixed.result(self.dtype)):
             return total
-        share = 1.0 / prod(axis.extent for axis in over)
-        return te.compute("out", kept, lambda *i: total[i] * share)
+        return te.compute("out", kept, lambda *i: te.cast(self.dtype, total[i]))
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ from tilewright import dtypes
 from tilewright.errors import ExpressionError
 from tilewright.expr.affine import Affine
 from tilewright.expr.scalar import Scalar, equal
+from tilewright.ops import mixed
 
 MODES = ("nearest", "linear")
 COORDINATES = ("half_pixel", "asymmetric", "align_corners")
@@ -33,6 +34,7 @@ class Resize:
     """X at another size, as ONNX's Resize: `size` has an extent for each dimension of `shape`.
 
     `coordinates` says where elements of the result lie in X, and `rounding` which is the nearest.
+    Short floats are interpolated in float32, and rounded once at the end.
     """
 
     shape: tuple[int, ...]
@@ -89,10 +91,11 @@ class Resize:
             at.append(q * plan.block + r if plan and split else q.affine)
             read.append(q * plan.step + plan.first if plan else q.affine)
             shape[d] = self.size[d] if plan else extent
-        value = source[tuple(read)] if all(p.window == 1 for p in plans.values()) else None
-        if value is None:
+        value: Scalar = source[tuple(read)]
+        if any(p.window > 1 for p in plans.values()):
             ((d, plan),) = plans.items()
             value = self._tapped(source, tuple(read), d, plan, at[d])
+        value = mixed.stored(value, self.dtype) if name == "out" else value
         return te.stage(name, axes, value, shape, at)
 
     def _tapped(
@@ -104,11 +107,12 @@ class Resize:
         for k in range(plan.window):
             i = read[d] + k
             load: Scalar = source[(*read[:d], i, *read[d + 1 :])]
+            load = mixed.wide(load) if self.mode == "linear" else load
             low, high = plan.first + k, (plan.blocks - 1) * plan.step + plan.first + k
             if high >= n:
-                load = te.select(i < n, load, 0.0 if self.mode == "linear" else 0)
+                load = te.select(i < n, load, 0)
             if low < 0:
-                load = te.select(i >= 0, load, 0.0 if self.mode == "linear" else 0)
+                load = te.select(i >= 0, load, 0)
             loads.append(load)
         if self.mode == "nearest":
             place = te.table("place", plan.places(), "int32")
@@ -116,7 +120,7 @@ class Resize:
             for k, load in enumerate(loads[1:], 1):
                 value = te.select(equal(place[at], k), load, value)
             return value
-        share = te.table("share", plan.shares(), self.dtype)
+        share = te.table("share", plan.shares(), mixed.sums(self.dtype))
         total: Scalar | None = None
         for k, load in enumerate(loads):
             part = load * share[at, k]

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import tilewright.expr.tensor as te
+from tilewright.expr.scalar import Scalar
+from tilewright.ops import mixed
 from tilewright.ops.fold import axes_of, rows_of
 
 
@@ -21,6 +24,7 @@ class Softmax:
     dtype: str = "float32"
 
     def __post_init__(self) -> None:
+        mixed.check_float("softmax", self.dtype)
         axes_of("softmax", self.shape, self.axis)
 
     @property
@@ -29,14 +33,18 @@ class Softmax:
 
     def expression(self) -> te.Tensor:
         shape = rows_of(self.shape, self.axis % len(self.shape))
-        x = te.tensor("X", shape, self.dtype)
+        x = _wide(te.tensor("X", shape, self.dtype))
         kept = (shape[0], *shape[2:])
         j, k = te.reduce_axis("j", shape[1]), te.reduce_axis("k", shape[1])
-        top = te.compute("top", kept, lambda o, *i: te.max(x[o, j, *i], over=j))
-        raised = te.compute("raised", shape, lambda o, z, *i: te.exp(x[o, z, *i] - top[o, *i]))
+        top = te.compute("top", kept, lambda o, *i: te.max(x(o, j, *i), over=j))
+        raised = te.compute("raised", shape, lambda o, z, *i: te.exp(x(o, z, *i) - top[o, *i]))
         total = te.compute("total", kept, lambda o, *i: te.sum(raised[o, k, *i], over=k))
         share = te.compute("share", kept, lambda o, *i: 1.0 / total[o, *i])
-        return te.compute("out", shape, lambda o, z, *i: raised[o, z, *i] * share[o, *i])
+
+        def result(o: te.Axis, z: te.Axis, *i: te.Axis) -> Scalar:
+            return mixed.stored(raised[o, z, *i] * share[o, *i], self.dtype)
+
+        return te.compute("out", shape, result)
 
 
 @dataclass(frozen=True)
@@ -48,6 +56,7 @@ class LogSoftmax:
     dtype: str = "float32"
 
     def __post_init__(self) -> None:
+        mixed.check_float("log_softmax", self.dtype)
         axes_of("log_softmax", self.shape, self.axis)
 
     @property
@@ -56,12 +65,21 @@ class LogSoftmax:
 
     def expression(self) -> te.Tensor:
         shape = rows_of(self.shape, self.axis % len(self.shape))
-        x = te.tensor("X", shape, self.dtype)
+        x = _wide(te.tensor("X", shape, self.dtype))
         kept = (shape[0], *shape[2:])
         j, k = te.reduce_axis("j", shape[1]), te.reduce_axis("k", shape[1])
-        top = te.compute("top", kept, lambda o, *i: te.max(x[o, j, *i], over=j))
+        top = te.compute("top", kept, lambda o, *i: te.max(x(o, j, *i), over=j))
         total = te.compute(
-            "total", kept, lambda o, *i: te.sum(te.exp(x[o, k, *i] - top[o, *i]), over=k)
+            "total", kept, lambda o, *i: te.sum(te.exp(x(o, k, *i) - top[o, *i]), over=k)
         )
         scale = te.compute("scale", kept, lambda o, *i: te.log(total[o, *i]))
-        return te.compute("out", shape, lambda o, z, *i: (x[o, z, *i] - top[o, *i]) - scale[o, *i])
+
+        def result(o: te.Axis, z: te.Axis, *i: te.Axis) -> Scalar:
+            return mixed.stored((x(o, z, *i) - top[o, *i]) - scale[o, *i], self.dtype)
+
+        return te.compute("out", shape, result)
+
+
+def _wide(x: te.Tensor) -> Callable[..., Scalar]:
+    """Return what loads an element in the type in which it is added up."""
+    return lambda *at: mixed.wide(x[at])

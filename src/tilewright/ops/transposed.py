@@ -18,6 +18,7 @@ import tilewright.expr.tensor as te
 from tilewright.errors import ExpressionError
 from tilewright.expr.affine import Affine
 from tilewright.expr.scalar import Scalar, Within
+from tilewright.ops import mixed
 from tilewright.ops.conv import SPATIAL, by, check_groups, complete
 from tilewright.ops.conv2d import epilogue
 
@@ -85,16 +86,20 @@ class TransposedConv:
         return text + "".join(f" +{label}" for label, on in extras if on)
 
     def expression(self) -> te.Tensor:
-        """Return the stages: conv, over the phases of each dimension, and out (bias, ReLU)."""
+        """Return the stages: conv, over the phases of each dimension, and out (bias, ReLU).
+
+        What is added up in which type, `mixed` says.
+        """
         g, ci, co = self.groups, self.channels_in // self.groups, self.channels_out // self.groups
         x = te.tensor("X", (self.batch, *self.size, *((g,) if g > 1 else ()), ci), self.dtype)
-        w = te.tensor("W", (*self.kernel, ci, self.channels_out), self.dtype, constant=True)
+        weight = mixed.weights(self.dtype)
+        w = te.tensor("W", (*self.kernel, ci, self.channels_out), weight, constant=True)
         n, group, o = te.Axis("n", self.batch), te.Axis("g", g), te.Axis("co", co)
         c, of = te.reduce_axis("ci", ci), (group,) if g > 1 else ()
         phases = [self._phases(d) for d in range(len(self.size))]
         read, taps = [p.read for p in phases], [p.tap for p in phases]
         channel = group * co + o if g > 1 else o
-        term: Scalar = x[(n, *read, *of, c)] * w[(*taps, c, channel)]
+        term = mixed.product(x[(n, *read, *of, c)], w[(*taps, c, channel)])
         inside = [condition for p in phases for condition in p.inside]
         if inside:
             whole: Scalar = inside[0]
@@ -109,8 +114,9 @@ class TransposedConv:
             (n, *(p.at for p in phases), *of, o),
         )
         return epilogue(
-            conv, self.channels_out, bias=self.bias, residual=False, relu=self.relu, groups=g
-        )
+            conv, self.channels_out, bias=self.bias, residual=False, relu=self.relu, groups=g,
+            dtype=self.dtype,
+        )  # fmt: skip
 
     def _phases(self, d: int) -> Phases:
         stride, dilation, pad = self.stride[d], self.dilation[d], self.pads[d]

@@ -20,8 +20,10 @@ MAX_BODY = 256  # multiply-adds written out in one round of the product
 MAX_TILE_VECTORS = 6
 
 
-def winograd(s: Schedule, knob: Knobs, target: Target, tile: int) -> Schedule:
-    """Schedule the stage `conv` as F(tile x tile, kernel).
+def winograd(
+    s: Schedule, knob: Knobs, target: Target, tile: int, stride: tuple[int, int] = (1, 1)
+) -> Schedule:
+    """Schedule the stage `conv`, with a filter of 3 x 3, as F(tile x tile, 3 x 3).
 
     Threads share either blocks of rows of tiles, with all stages inside so that what they pass on
     stays in cache, or each stage by itself, which also suits images of few tiles.
@@ -48,7 +50,8 @@ def winograd(s: Schedule, knob: Knobs, target: Target, tile: int) -> Schedule:
     knob.require(pixels * vectors * depth[1] * variants <= MAX_BODY)
     if share == "rows":
         block = rows[1] * rows[2]
-        pad = (block * tile + 2) * (across * tile + 2) * ci
+        high = (block * tile - 1) * stride[0] + 3
+        pad = high * ((across * tile - 1) * stride[1] + 3) * ci
         knob.require((points * block * across * (ci + co) + pad) * 4 <= MAX_LOCAL)
 
     s = _result(s, rows, lanes, share)

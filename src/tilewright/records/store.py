@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 import statistics
 from collections import defaultdict
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -106,13 +107,26 @@ class Records:
 
     def best(self, task_key: str, target_key: str) -> Trial | None:
         """Return the measured trial of the lowest median, the older one of equals."""
+        return next(iter(self.fastest(task_key, target_key, 1)), None)
+
+    def fastest(
+        self,
+        task_key: str,
+        target_key: str,
+        count: int,
+        accept: Callable[[Trial], bool] = lambda _: True,
+    ) -> list[Trial]:
+        """Return the `count` measured trials of the lowest medians, of those that `accept` takes.
+
+        Fastest first, the older one of equals; only as many are read as it takes.
+        """
         query = (
             select(trial)
             .where(_of(task_key, target_key), trial.c.median.is_not(None))
             .order_by(trial.c.median, trial.c.id)
         )
         with self._reading() as connection:
-            return next(self._read(connection, query), None)
+            return list(islice(filter(accept, self._read(connection, query)), count))
 
     def tasks(self) -> list[TaskSummary]:
         """Summarise every registered task, in order of name, then target."""

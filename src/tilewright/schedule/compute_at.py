@@ -125,15 +125,16 @@ def _inside(index: Affine, extent: Extent, known: dict[str, Extent]) -> bool:
 def _region(found: list[Load], at: Loop, shape: tuple[Extent, ...]) -> list[tuple[Affine, Extent]]:
     """Return, for each dimension, where the region that `at`'s body reads starts, and its extent.
 
-    It is the whole dimension where two loads lie apart by a distance that varies.
+    It is the whole dimension where two loads lie apart by a distance that varies, and where an
+    index is data: any element may be read then.
     """
+    anywhere = {d for load in found for d, _ in load.gathered}
     inner = {loop.name: loop.extent for loop in loops(at.body)}
     bound = {b.name: b.modulus for loop in loops(at.body) for b in loop.binds}
     inner.update(bound)
     region: list[tuple[Affine, Extent]] = []
-    for whole, dimension in zip(
-        shape, zip(*(load.index for load in found), strict=True), strict=True
-    ):
+    dimensions = zip(*(load.index for load in found), strict=True)
+    for d, (whole, dimension) in enumerate(zip(shape, dimensions, strict=True)):
         bases, ends = list[Affine](), list[Extent]()
         for index in dimension:
             base = Affine.sum(index.constant, [(n, c) for n, c in index.terms if n not in inner])
@@ -147,7 +148,7 @@ def _region(found: list[Load], at: Loop, shape: tuple[Extent, ...]) -> list[tupl
             ends.append(_plain(high - low + 1))
         first = bases[0]
         shifts = [(b - first) for b in bases]
-        if any(shift.terms for shift in shifts):
+        if d in anywhere or any(shift.terms for shift in shifts):
             region.append((Affine(), whole))
             continue
         start = min((s.constant for s in shifts), key=lambda c: int(np.max(c)))

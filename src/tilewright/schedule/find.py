@@ -70,6 +70,11 @@ def readers(nest: Nest, name: str) -> list[tuple[tuple[Loop, ...], Block, list[L
     return out
 
 
+def gathered(nest: Nest, name: str) -> bool:
+    """Whether a buffer is loaded at an index that is data."""
+    return any(load.gathered for _, _, found in readers(nest, name) for load in found)
+
+
 def blocks(nodes: tuple[Node, ...]) -> list[Block]:
     """Return every block below `nodes`."""
     return [block for _, block in walk(nodes)]

@@ -51,7 +51,7 @@ class FuseAt:
         if len(readers) != 1:
             find.refuse(nest, asked, f"{len(readers)} stages read {source!r}; one must.")
         reads = set(readers[0][2])
-        if len(reads) != 1 or next(iter(reads)).index != consumer.index:
+        if len(reads) != 1 or next(iter(reads)).at != consumer.index:
             find.refuse(nest, asked, f"it reads {source!r} at other points than it writes.")
         producer = find.writer(nest, source, asked)
         tile = tile_of(nest, producer.stage, self.loop, asked)

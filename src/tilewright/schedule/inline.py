@@ -34,6 +34,8 @@ class Inline:
         kept = [x.buffer for x in loads(block.value) if nest.by_name[x.buffer].scope == "local"]
         if kept:
             find.refuse(nest, asked, f"{kept[0]!r}, which it reads, is kept in its loops only.")
+        if find.gathered(nest, block.buffer):
+            find.refuse(nest, asked, "it is read at an index that is data, so keep it whole.")
         axes = [i.variables[0] if _is_variable(i) else "" for i in block.index]
         if "" in axes or block.guards:
             find.refuse(nest, asked, "its loops are already split; inline it first.")

@@ -73,12 +73,15 @@ def dot(left: str, right: str, total: str, rounds: int) -> Tensor:
 
 
 _VNNI = (("avx512vnni", "avx512vl"), ("avxvnni",))
+_SDOT = (("neon", "dotprod"),)
 
 INTRINSICS: Mapping[str, Intrinsic] = {
     made.name: made
     for made in (
         Intrinsic("vnni_u8s8", dot("uint8", "int8", "int32", 4), _VNNI),
         Intrinsic("vnni_s8s8", dot("int8", "int8", "int32", 4), _VNNI),
+        Intrinsic("sdot_u8s8", dot("uint8", "int8", "int32", 4), _SDOT),
+        Intrinsic("sdot_s8s8", dot("int8", "int8", "int32", 4), _SDOT),
         Intrinsic("bf16", dot("bfloat16", "bfloat16", "float32", 2), (("avx512bf16", "avx512vl"),)),
     )
 }
@@ -144,7 +147,7 @@ def _place(nest: Nest, block: Block, name: str) -> tuple[tuple[int, ...], tuple[
 def _same(wanted: Scalar, value: Scalar) -> dict[str, Load] | None:
     """Return the load that stands for each one of `wanted`, if the values are otherwise equal."""
     match (wanted, value):
-        case (Load(buffer=name, dtype=dtype), Load()) if value.dtype == dtype:
+        case (Load(buffer=name, dtype=dtype), Load(gathered=())) if value.dtype == dtype:
             return {name: value}
         case (Cast(value=a, dtype=dtype), Cast(value=b)) if value.dtype == dtype:
             return _same(a, b)

@@ -47,6 +47,8 @@ class Pack:
         readers = find.readers(nest, self.tensor)
         if len(readers) != 1 or len(set(readers[0][2])) != 1:
             find.refuse(nest, asked, f"{len(readers)} places load it; one must.")
+        if find.gathered(nest, self.tensor):
+            find.refuse(nest, asked, "it is read at an index that is data, in no order of loops.")
         outer, block, (load, *_) = readers[0]
         used = {name for i in load.index for name in i.variables}
         chain = tuple(loop for loop in outer if loop.name in used)

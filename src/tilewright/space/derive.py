@@ -76,6 +76,7 @@ def inline_elementwise(s: Schedule) -> Schedule:
         reads = [load.buffer for _, b in walk(nest.body) for load in loads(b.value)]
         placed = any(str(index) not in index.variables for index in block.index)
         kept = block.reduce or placed or nest.by_name[block.buffer].scope == "output"
+        kept = kept or find.gathered(nest, block.buffer)
         if kept or computed & {load.buffer for load in loads(block.value)}:
             continue
         if measure(block.value)[1] <= (MAX_ONCE if reads.count(block.buffer) < 2 else MAX_AGAIN):

@@ -8,19 +8,25 @@ from itertools import pairwise
 from tilewright.errors import SpaceError
 
 _WASTE = 4 / 3  # a split may run at most this times the extent
+_LITTLE = 32  # one part in so many of the extent is little waste
 _ROUNDS = 16  # near sizes are those that need 2 to this many rounds, and the powers of two
 
 
 @lru_cache(maxsize=4096)
 def factorisations(
-    extent: int, parts: int, max_inner: int | None = None, multiple: int = 1
+    extent: int,
+    parts: int,
+    max_inner: int | None = None,
+    multiple: int = 1,
+    between: bool = False,
 ) -> tuple[tuple[int, ...], ...]:
     """Return every way to split `extent` into `parts` factors, outermost first; never none.
 
     The innermost factor is at most `max_inner`, and a multiple of `multiple` or the whole extent.
     If neighbouring divisors differ by more than a factor of two (7 has only 1 and 7), inner factors
-    that do not divide are offered as well: the product is then up to a third above the extent.
-    The first way is the least tiled one.
+    that do not divide are offered as well: the product is then up to a third above the extent. With
+    `between`, so are innermost factors of three, five or seven times a power of two (times
+    `multiple`) that run at most a thirty-second more. The first way is the least tiled one.
 
     >>> factorisations(8, 2)
     ((8, 1), (4, 2), (2, 4), (1, 8))
@@ -44,11 +50,15 @@ def factorisations(
         )
     near = _has_gaps(extent, multiple)
     most = int(_WASTE * (-(-extent // multiple) * multiple))
+    sizes = _sizes(extent, multiple, near)
+    little = _between(extent, multiple) if between else ()
     found = {
         (*outer, inner)
-        for inner in _sizes(extent, multiple, near)
+        for inner in {*sizes, *little}
         if inner <= limit
-        for outer in _splits(-(-extent // inner), parts - 1, near, most // inner)
+        for outer in _splits(
+            -(-extent // inner), parts - 1, near or inner not in sizes, most // inner
+        )
     }
     return tuple(sorted(found, key=lambda factors: factors[::-1]))
 
@@ -76,6 +86,12 @@ def _sizes(extent: int, multiple: int, near: bool) -> tuple[int, ...]:
     offered |= {-(-extent // (q * multiple)) * multiple for q in range(2, _ROUNDS + 1)}
     gaps = [(a, b) for a, b in pairwise(exact) if b > 2 * a]
     return tuple(sorted({*exact, *(t for t in offered if any(a < t < b for a, b in gaps))}))
+
+
+def _between(extent: int, multiple: int) -> list[int]:
+    """Return sizes between the powers of two that waste little of `extent`."""
+    sizes = [odd * multiple << power for odd in (3, 5, 7) for power in range(extent.bit_length())]
+    return [t for t in sizes if 0 < -extent % t <= extent // _LITTLE]
 
 
 def _landmarks(extent: int, multiple: int) -> list[int]:

@@ -55,15 +55,26 @@ class Knobs(ABC):
     """
 
     def split(
-        self, name: str, extent: int, parts: int, *, max_inner: int | None = None, multiple: int = 1
+        self,
+        name: str,
+        extent: int,
+        parts: int,
+        *,
+        max_inner: int | None = None,
+        multiple: int = 1,
+        between: bool = False,
     ) -> tuple[Any, ...]:
-        """Choose factors of `extent`, outermost first (a size knob); their product is >= extent."""
+        """Choose factors of `extent`, outermost first (a size knob); their product is >= extent.
+
+        The innermost is at most `max_inner` and a multiple of `multiple`. With `between` it may be
+        one that does not divide the extent but wastes little, as registers ask for.
+        """
         if isinstance(extent, np.ndarray):
             raise SpaceError(
                 f"cannot split {name!r}: its extent depends on another knob; split the original "
                 "loop into more parts instead."
             )
-        options = factorisations(int(extent), parts, max_inner, multiple)
+        options = factorisations(int(extent), parts, max_inner, multiple, between)
         return self._take(name, "split", options)
 
     def size(self, name: str, options: Sequence[int]) -> Any:
@@ -107,13 +118,21 @@ class Knobs(ABC):
         value = self._take(name, "branch", tuple(options))
         return value, Branch(self, name, value)
 
-    @abstractmethod
     def require(self, condition: Any) -> None:
         """Leave candidates out of the space for which `condition` (bool or bool array) is false.
 
         State requirements right after the knobs they need: a search only runs a program as far as
         its last one to know whether a candidate is in the space.
         """
+        if not isinstance(condition, bool) and getattr(condition, "dtype", None) != np.bool_:
+            raise SpaceError(
+                f"cannot require {condition!r} ({type(condition).__name__}): give a condition, "
+                "True or False or an array of these, as in knob.require(rows * columns <= 64)."
+            )
+        self._require(condition)
+
+    @abstractmethod
+    def _require(self, condition: Any) -> None: ...
 
     @abstractmethod
     def _take(
@@ -131,8 +150,8 @@ class Branch(Knobs):
     def __init__(self, outer: Knobs, name: str, way: str) -> None:
         self._outer, self._name, self._way = outer, name, way
 
-    def require(self, condition: Any) -> None:
-        self._outer.require(condition)
+    def _require(self, condition: Any) -> None:
+        self._outer._require(condition)
 
     def _take(
         self,

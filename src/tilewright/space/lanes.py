@@ -14,7 +14,7 @@ import numpy as np
 
 from tilewright import dtypes
 from tilewright.expr.affine import Affine
-from tilewright.expr.scalar import loads
+from tilewright.expr.scalar import operands
 from tilewright.loops.nodes import Block, Loop, Nest, offset
 from tilewright.schedule import find
 from tilewright.schedule.schedule import Schedule
@@ -33,7 +33,7 @@ MUCH = 1 << 15  # elements that are worth sharing
 def contiguous(nest: Nest, outer: tuple[Loop, ...], block: Block) -> str:
     """Return the longest reduce loop that steps through a load by single elements, or nothing."""
     found: dict[str, int] = {}
-    for load in loads(block.value):
+    for load in operands(block.value):
         flat = offset(nest.by_name[load.buffer].shape, load.index)
         for loop in outer:
             if loop.reduce and steps_by_one(flat, loop.name) and int(loop.extent) > 1:
@@ -48,8 +48,8 @@ def streams(nest: Nest, outer: tuple[Loop, ...], block: Block) -> bool:
     """
     along = contiguous(nest, outer, block)
     data = {loop.name for loop in outer if not loop.reduce and loop.extent > 1}
-    for load in loads(block.value):
-        used = {name for index in load.index for name in index.variables}
+    for load in operands(block.value):
+        used = load.variables
         flat = offset(nest.by_name[load.buffer].shape, load.index)
         if along and data and data <= used and steps_by_one(flat, along):
             return True

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from tilewright.space.knobs import Knobs
 
 MAX_KEPT = MAX_LOCAL // 2  # bytes of a row that stages pass on
+MIN_AHEAD = 512  # bytes of a row that is worth asking for before its turn
 MAX_MAPPED = 4  # vectors of an elementwise stage in one round
 
 
@@ -157,6 +158,7 @@ def by_rows(s: Schedule, found: Chain, way: str, knob: Knobs, target: Target) ->
         knob.require(across[1] * found.nbytes <= MAX_KEPT)
         s = s.split(row, across)
         rows, tile = [*(r for r in rows if r != row), f"{row}.0"], [f"{row}.1"]
+    ahead = _ahead(s.loops, found)
     s = s.reorder(*rows, *data, *reduce, *tile)
     for loop in rows:
         s = s.parallel(loop)
@@ -174,7 +176,26 @@ def by_rows(s: Schedule, found: Chain, way: str, knob: Knobs, target: Target) ->
             s = _mapped(s, stage, inside, found, knob, target)
         if stage == found.stage and block.reduce:
             s = s.cache_write(stage, [rows[-1], *data][-1])
+    if way == "along" and ahead and knob.flag(f"{found.stage} prefetch"):
+        for name, distance in ahead.items():
+            s = s.prefetch(name, distance)
     return s
+
+
+def _ahead(nest: Nest, found: Chain) -> dict[str, int]:
+    """Return how many bytes after a row of an input the next row begins, for long rows."""
+    distances: dict[str, int] = {}
+    for _, block in walk(nest.body):
+        if block.stage not in found.loops:
+            continue
+        own = found.loops[block.stage][found.rows[-1]]
+        for load in loads(block.value):
+            buffer = nest.by_name[load.buffer]
+            step = offset(buffer.shape, load.index).coefficient(own)
+            nbytes = int(step) * dtypes.nbytes(buffer.dtype)
+            if buffer.scope == "input" and MIN_AHEAD <= nbytes <= MAX_KEPT:
+                distances[load.buffer] = nbytes
+    return distances
 
 
 def _inside(s: Schedule, stage: str, at: str) -> tuple[Loop, ...]:

@@ -32,7 +32,7 @@ class Declaration(Knobs):
         self._pick = pick
         self._ways = ways
 
-    def require(self, condition: Any) -> None:
+    def _require(self, condition: Any) -> None:
         self.met = self.met and bool(np.all(condition))
 
     def _take(
@@ -77,7 +77,7 @@ class Run(Knobs):
         self._lenient = lenient
         self._taken: set[str] = set()
 
-    def require(self, condition: Any) -> None:
+    def _require(self, condition: Any) -> None:
         self.asked += 1
         self.met &= np.asarray(condition, bool)
         if self.asked == self._enough or not (self.met.any() or self._lenient):

@@ -1,11 +1,16 @@
-"""Space: all candidates a program describes; a candidate is a row of option numbers."""
+"""Space: all candidates a program describes; a candidate is a row of option numbers.
+
+A program may raise on candidates that its requirements admit: what is tried by the thousand has its
+odd cases, a step that is illegal for one tile, a fault in one branch. They are valid, so that each
+is tried once and its failure is told; populations leave them out, and the others lose nothing.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from functools import cached_property
-from typing import Any, Generic, TypeVar
+from functools import cached_property, partial
+from typing import Any, Generic, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,12 +18,15 @@ from numpy.typing import NDArray
 from tilewright.errors import SpaceError
 from tilewright.space import moves
 from tilewright.space.config import Config, Value
+from tilewright.space.declare import declared
 from tilewright.space.knobs import Knob, Knobs
-from tilewright.space.run import Decided, Declaration, Run, column, table
+from tilewright.space.run import Decided, Run, column, table
 from tilewright.space.ways import Way, is_asked, ways
 
 T = TypeVar("T")
+R = TypeVar("R")
 Population = NDArray[np.int32]  # a row a candidate, a column a knob: the number of an option
+_PROBES = 16  # candidates of one structure that are run alone to learn whether all of it raises
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,55 +44,35 @@ class Space(Generic[T]):
       x: split of 3: (4, 1) (2, 2) (1, 4)
     >>> space.instantiate(space.default())
     ((4, 1), (4, 1))
+
+    A row on which the program raises is valid, but `populations` leaves it out:
+
+    >>> def halves(knob):
+    ...     n = knob.size("n", [2, 3, 4])
+    ...     if np.any(n % 2):
+    ...         raise ValueError("that is odd")
+    ...     return n // 2
+    >>> space = Space.declare(halves)
+    >>> rows = space.sample(np.random.default_rng(0), 3)
+    >>> len(rows), sorted(n for _, made in space.populations(rows) for n in made.tolist())
+    (3, [1, 2])
     """
 
     program: Callable[[Knobs], T]
     knobs: tuple[Knob, ...]
     # How many requirements a program states for each structure: what it takes to check a candidate.
     _asked: dict[bytes, int] = field(default_factory=dict[bytes, int], init=False, repr=False)
+    # The rows on which it raises, as far as that is known, and whether a whole structure does.
+    _raising: set[bytes] = field(default_factory=set[bytes], init=False, repr=False)
+    _hopeless: dict[bytes, bool] = field(default_factory=dict[bytes, bool], init=False, repr=False)
 
     @staticmethod
     def declare(program: Callable[[Knobs], T]) -> Space[T]:
-        """Run `program` once for each way at its branches, to learn its knobs."""
-        knobs: dict[str, Knob] = {}
-        ways: list[dict[str, Value]] = [{}]
-        done: set[tuple[tuple[str, Value], ...]] = set()
-        failure: _UndeclaredError | None = None
-        runs = 0
-        while ways:
-            try:
-                run = _declare(program, ways.pop(0), knobs)
-                runs += 1
-            except _UndeclaredError as error:  # other ways may still be fine
-                failure, run = error, error.run
-            knobs = run.knobs
-            for name in run.values:
-                branch = knobs[name]
-                if branch.kind != "branch":
-                    continue
-                done.add((*branch.when, (name, run.values[name])))
-                for option in branch.options:
-                    path = (*branch.when, (name, option))
-                    if path not in done:
-                        done.add(path)
-                        ways.append(dict(path))
-        if failure is not None and not runs:
-            raise failure
-        space = Space(program, tuple(knobs.values()))
-        space._probe()
-        return space
+        """Run `program` once for each way at its branches, to learn its knobs.
 
-    def _probe(self) -> None:
-        """Raise `SpaceError` if some other options make the program ask for other knobs."""
-        for _, pick in zip(range(4), _picks(), strict=False):
-            run = Run(self._named, _taken(self.knobs, pick), lenient=True)
-            try:
-                self.program(run)
-            except SpaceError:
-                raise
-            except Exception:
-                continue  # outside the space, or a fault that instantiate() will show
-            run.finish()
+        Raise `SpaceError` if they depend on a knob's value, and what it does if it always raises.
+        """
+        return Space(program, declared(program))
 
     def __str__(self) -> str:
         count = f"{self.size:,}" if self.size < 10**9 else f"{self.size:.2e}"
@@ -219,20 +207,21 @@ class Space(Generic[T]):
         return pop.view(f"V{4 * pop.shape[1]}").ravel().tolist()
 
     def valid(self, pop: Population) -> NDArray[np.bool_]:
-        """Return which rows meet the program's requirements."""
-        met = np.zeros(len(pop), bool)
+        """Return which rows meet the requirements; those that raise met all they were asked."""
+        met = np.ones(len(pop), bool)
         for structure, rows in self._groups(pop):
-            met[rows] = self._meets(structure, pop[rows])
+            if self._asked.get(structure) != 0:
+                ask = partial(self._ask, structure, pop, met)
+                self._apart(structure, pop, rows[~self._known(pop[rows])], ask, met)
         return met
 
-    def _meets(self, structure: bytes, pop: Population) -> NDArray[np.bool_]:
-        met = np.zeros(len(pop), bool)
-        alive = np.arange(len(pop))
-        enough = self._asked.get(structure)
-        if enough == 0:
-            return ~met
-        while len(alive):
-            run = Run(self._named, self._values(pop[alive]), len(alive), enough)
+    def _ask(
+        self, structure: bytes, pop: Population, met: NDArray[np.bool_], rows: NDArray[np.intp]
+    ) -> None:
+        """Note in `met` which rows of a structure do not meet a requirement."""
+        while len(rows):
+            enough = self._asked.get(structure)
+            run = Run(self._named, self._values(pop[rows]), len(rows), enough)
             try:
                 self.program(run)
                 run.finish()
@@ -244,28 +233,39 @@ class Space(Generic[T]):
             except Exception:
                 if run.met.all():
                     raise
-                alive = alive[run.met]  # those that fail a requirement may well have raised
+                met[rows] = run.met  # those that fail a requirement may well have raised
+                rows = rows[run.met]
                 continue
-            met[alive] = run.met
+            met[rows] = run.met
             break
-        return met
 
     def populations(self, pop: Population) -> list[tuple[NDArray[np.intp], T]]:
-        """Run the program once for each structure among valid rows: (row numbers, what it made)."""
+        """Run the program once for each structure among valid rows: (row numbers, what it made).
+
+        Rows on which it raises are left out; a structure that has some is made in several parts.
+        """
         made: list[tuple[NDArray[np.intp], T]] = []
+        met = np.ones(len(pop), bool)
         for structure, rows in self._groups(pop):
-            run = Run(self._named, self._values(pop[rows]), len(rows))
-            try:
-                program = self.program(run)
-            except Decided:
-                raise SpaceError(
-                    f"cannot make a population of {len(rows)} rows: none meets the requirements of "
-                    f"{self.program!r}; keep the rows for which valid() is true."
-                ) from None
-            run.finish()
-            self._asked[structure] = run.asked
-            made.append((rows, program))
+            if not self._hopeless.get(structure):
+                make = partial(self._make, structure, pop)
+                made += self._apart(structure, pop, rows[~self._known(pop[rows])], make, met)
         return made
+
+    def _make(
+        self, structure: bytes, pop: Population, rows: NDArray[np.intp]
+    ) -> tuple[NDArray[np.intp], T]:
+        run = Run(self._named, self._values(pop[rows]), len(rows))
+        try:
+            program = self.program(run)
+        except Decided:
+            raise SpaceError(
+                f"cannot make a population of {len(rows)} rows: none meets the requirements of "
+                f"{self.program!r}; keep the rows for which valid() is true."
+            ) from None
+        run.finish()
+        self._asked[structure] = run.asked
+        return rows, program
 
     def sample(self, rng: np.random.Generator, n: int) -> Population:
         """Draw up to `n` different valid rows; fewer only if more cannot be found."""
@@ -278,6 +278,65 @@ class Space(Generic[T]):
     def crossover(self, rng: np.random.Generator, a: Population, b: Population) -> Population:
         """Take each knob from a row of `a` or `b`; where a few tries are invalid, all from `a`."""
         return moves.crossover(self, rng, a, b)
+
+    # -- rows on which the program raises
+
+    def _apart(
+        self,
+        structure: bytes,
+        pop: Population,
+        rows: NDArray[np.intp],
+        run: Callable[[NDArray[np.intp]], R],
+        met: NDArray[np.bool_],
+    ) -> list[R]:
+        """Do `run` for rows of a structure, for those in `met` by halves where that raises.
+
+        A row that raises alone is remembered and left out. What rows raise together, but none of
+        them alone, is a fault with arrays: that is raised.
+        """
+        if not len(rows):
+            return []
+        try:
+            return [run(rows)]
+        except SpaceError:
+            raise
+        except Exception:
+            rows, known = rows[met[rows]], len(self._raising)
+            if len(rows) == 1:
+                if self._outcome(pop[rows[0]]) != "raises":
+                    raise
+                self._raising.update(self.keys(pop[rows]))
+                return []
+            if self._is_hopeless(structure, pop[rows]):
+                return []
+            halves = np.array_split(rows, 2)
+            made = [one for half in halves for one in self._apart(structure, pop, half, run, met)]
+            if len(self._raising) > known or self._hopeless.get(structure):
+                return made
+        return [run(rows)]  # raises again, unless a half told how many requirements there are
+
+    def _is_hopeless(self, structure: bytes, pop: Population) -> bool:
+        """Whether the program raises on all candidates of a structure, as far as a few can tell."""
+        if structure not in self._hopeless and len(pop) >= _PROBES:
+            picked = pop[np.linspace(0, len(pop) - 1, _PROBES).astype(int)]
+            found = [self._outcome(row) for row in picked]
+            self._hopeless[structure] = "made" not in found and found.count("raises") >= _PROBES / 2
+        return self._hopeless.get(structure, False)
+
+    def _outcome(self, row: NDArray[np.int32]) -> Literal["made", "raises", "not in the space"]:
+        try:
+            self.instantiate(self.config(row))
+        except SpaceError:
+            return "not in the space"
+        except Exception:
+            return "raises"
+        return "made"
+
+    def _known(self, pop: Population) -> NDArray[np.bool_]:
+        """Return which rows are known to raise."""
+        if not self._raising:
+            return np.zeros(len(pop), bool)
+        return np.array([key in self._raising for key in self.keys(pop)], bool)
 
     # -- rows to values
 
@@ -312,52 +371,3 @@ class Space(Generic[T]):
         order = np.argsort(group, kind="stable")
         ends = np.cumsum(np.bincount(group, minlength=len(found)))[:-1]
         return list(zip(found.tolist(), np.split(order, ends), strict=True))
-
-
-class _UndeclaredError(SpaceError):
-    """A way on which no candidate tried runs; `run` is the last that was tried."""
-
-    def __init__(self, message: str, run: Declaration) -> None:
-        super().__init__(message)
-        self.run = run
-
-
-def _declare(
-    program: Callable[[Knobs], T], ways: dict[str, Value], knobs: dict[str, Knob]
-) -> Declaration:
-    """Run `program` down these ways: with the first options, or others if these fail."""
-    run = Declaration(lambda _: 0, ways, knobs)
-    for pick in _picks():
-        run = Declaration(pick, ways, knobs)
-        try:
-            program(run)
-        except SpaceError:
-            raise
-        except Exception:
-            if run.met:
-                raise
-            continue  # the values picked are outside the space, where anything may fail
-        return run
-    raise _UndeclaredError(
-        f"cannot declare the knobs of {program!r}: no candidate tried meets its requirements, "
-        "and it raises on each; loosen them, or return before what raises.",
-        run,
-    )
-
-
-def _taken(knobs: tuple[Knob, ...], pick: Callable[[Knob], int]) -> dict[str, Any]:
-    """Return the values that `pick` gives to the knobs that are then asked for."""
-    values: dict[str, Any] = {}
-    for knob in knobs:
-        if is_asked(knob, values):
-            values[knob.name] = knob.options[pick(knob)]
-    return values
-
-
-def _picks() -> Iterator[Callable[[Knob], int]]:
-    """Yield ways to pick an option of a knob: the first, the last, then draws with fixed seeds."""
-    yield lambda _: 0
-    yield lambda knob: len(knob.options) - 1
-    for seed in range(62):
-        draw = np.random.default_rng(seed)
-        yield lambda knob, draw=draw: int(draw.integers(len(knob.options)))

@@ -14,7 +14,7 @@ import numpy as np
 
 from tilewright import dtypes
 from tilewright.expr.affine import Affine, is_zero
-from tilewright.expr.scalar import Load, conditions, loads
+from tilewright.expr.scalar import Load, conditions, operands
 from tilewright.loops.nodes import Block, Loop, Nest, offset
 from tilewright.schedule import find
 from tilewright.schedule.intrinsics import INTRINSICS, Intrinsic
@@ -34,11 +34,11 @@ PREFETCH = 4096  # bytes ahead, for constants that do not stay in the cache next
 
 def reused(outer: tuple[Loop, ...], block: Block) -> list[str]:
     """Return the data loops along which an operand of a sum of products is used again."""
-    operands = [_variables(load) for load in dict.fromkeys(loads(block.value))]
-    if block.reduce != "sum" or len(operands) < 2:
+    each = [load.variables for load in dict.fromkeys(operands(block.value))]
+    if block.reduce != "sum" or len(each) < 2:
         return []
     data = [loop.name for loop in outer if not loop.reduce and loop.extent > 1]
-    return [name for name in data if any(name not in used for used in operands)]
+    return [name for name in data if any(name not in used for used in each)]
 
 
 def tiled(s: Schedule, stage: str, knob: Knobs, target: Target) -> tuple[Schedule, str]:
@@ -59,7 +59,7 @@ def tiled(s: Schedule, stage: str, knob: Knobs, target: Target) -> tuple[Schedul
         longest = word.along
 
     def split(name: str, parts: int, **limits: int) -> tuple[Any, ...]:
-        return knob.split(f"{stage} {name}", extent[name], parts, **limits)
+        return knob.split(f"{stage} {name}", extent[name], parts, between=True, **limits)
 
     columns = split(vector, 3, max_inner=lanes * MAX_TILE_VECTORS, multiple=lanes)
     tiles = {
@@ -138,18 +138,21 @@ def instruction(
 ) -> Word | None:
     """Return the instruction for a sum of products, along the longest reduction that it can do."""
     packable = {load.buffer for load in _packable(nest, block, again)}
+    stored = offset(nest.by_name[block.buffer].shape, block.index)
+    if np.any(stored.coefficient(vector) != 1):
+        return None
     for intrinsic in INTRINSICS.values():
-        operands = intrinsic.operands(block.value) if intrinsic.on(target) else None
-        if nest.by_name[block.buffer].dtype != intrinsic.meaning.dtype or not operands:
+        factors = intrinsic.operands(block.value) if intrinsic.on(target) else None
+        if nest.by_name[block.buffer].dtype != intrinsic.meaning.dtype or not factors:
             continue
         for name in sorted(reduce, key=lambda name: -reduce[name]):
             packs: set[str] = set()
-            for load in operands.values():
+            for load in factors.values():
                 flat = offset(nest.by_name[load.buffer].shape, load.index)
                 steps = flat.coefficient(vector), flat.coefficient(name)
                 if not is_zero(steps[0]) or np.any(steps[1] != 1):
                     packs.add(load.buffer)
-            used = all(name in _variables(load) for load in operands.values())
+            used = all(name in load.variables for load in factors.values())
             if used and reduce[name] > 1 and packs <= packable:
                 return Word(intrinsic, name, frozenset(packs))
     return None
@@ -197,7 +200,7 @@ def _vector_axis(
     """
     data = {loop.name: int(loop.extent) for loop in reversed(outer) if not loop.reduce}
     stored = _contiguous(nest, block.buffer, block.index, data)
-    loaded = [_contiguous(nest, x.buffer, x.index, data) for x in loads(block.value)]
+    loaded = [_contiguous(nest, x.buffer, x.index, data) for x in operands(block.value)]
     found = [name for name in (stored, *loaded) if name]
     if not found:
         return again[-1]
@@ -217,19 +220,15 @@ def _contiguous(nest: Nest, name: str, index: tuple[Affine, ...], data: dict[str
 def _packable(nest: Nest, block: Block, again: list[str]) -> list[Load]:
     """Return the loads whose operand can be laid out anew: constants, and what is used again."""
     found: list[Load] = []
-    for load in dict.fromkeys(loads(block.value)):
+    for load in dict.fromkeys(operands(block.value)):
         buffer = nest.by_name[load.buffer]
         readers = find.readers(nest, load.buffer)
         alone = len(readers) == 1 and len(set(readers[0][2])) == 1
         plain = all(len(i.variables) <= 1 for i in load.index)
         constant = buffer.scope == "constant"
         given = buffer.scope in ("input", "workspace") and plain
-        used = _variables(load)
+        used = load.variables
         pays = constant or (given and any(name not in used for name in again))
-        if alone and pays and not buffer.layout and len(used) > 1:
+        if alone and pays and not buffer.layout and not load.gathered and len(used) > 1:
             found.append(load)
     return found
-
-
-def _variables(load: Load) -> set[str]:
-    return {name for index in load.index for name in index.variables}

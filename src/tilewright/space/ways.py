@@ -28,7 +28,8 @@ class Way:
         for column, option in self.fixed:
             rows[:, column] = option
         for column in reversed(self.free):
-            numbers, rows[:, column] = np.divmod(numbers, sizes[column])
+            step = int(sizes[column])  # numbers of large spaces are Python's, for which divmod fails
+            rows[:, column], numbers = numbers % step, numbers // step
         return rows
 
     def has(self, row: Sequence[int]) -> bool:

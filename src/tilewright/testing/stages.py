@@ -214,6 +214,39 @@ def product_with_itself(pick: Pick, name: str, known: Known) -> te.Tensor | None
     return te.compute(name, (rows, rows), lambda y, x: te.reduce(kind, t[y, k] * t[x, k], k))
 
 
+def gather(pick: Pick, name: str, known: Known) -> te.Tensor | None:
+    """Read rows or elements at indices that are given, computed, looked up, or summed over."""
+    t = known[-1]
+    if not t.shape:
+        return None
+    d, count = pick(range(len(t.shape))), pick((3, 1, 8, 17))
+    form = pick(("rows", "elements", "shifted", "twice", "sum", "values"))
+    kind = pick(("int64", "int32"))
+    if form in ("elements", "values"):
+        ids = te.tensor(f"{name}i", t.shape, kind)
+        own = form == "values" and exact(known)
+
+        def element(*i: te.Axis) -> Scalar:
+            at = te.cast("int32", t[i]) if own else ids[i]
+            return t[(*i[:d], at, *i[d + 1 :])]
+
+        return te.compute(name, t.shape, element)
+    ids = te.tensor(f"{name}i", (count,), kind)
+    if form == "sum":
+        k, w = te.reduce_axis("k", count), te.tensor(f"{name}w", (count,), t.dtype)
+        rest = (*t.shape[:d], *t.shape[d + 1 :])
+        return te.compute(name, rest, lambda *i: te.sum(t[(*i[:d], ids[k], *i[d:])] * w[k], over=k))
+    if form == "shifted":
+        source = ids
+        ids = te.compute(f"{name}s", (count,), lambda i: source[i] * 2 + te.cast(kind, i))
+
+    def row(*i: te.Axis) -> Scalar:
+        at = ids[ids[i[d]]] if form == "twice" else ids[i[d]]
+        return t[(*i[:d], at, *i[d + 1 :])] * 2
+
+    return te.compute(name, (*t.shape[:d], count, *t.shape[d + 1 :]), row)
+
+
 def merge(pick: Pick, name: str, known: Known) -> te.Tensor | None:
     """Combine the newest tensor with the sum of an older one: a consumer with two producers."""
     t = known[-1]
@@ -233,5 +266,5 @@ def merge(pick: Pick, name: str, known: Known) -> te.Tensor | None:
 
 STAGES: tuple[Callable[[Any, str, Known], te.Tensor | None], ...] = (
     elementwise, pad, stencil, transpose, reduction, convolution, matmul, product_with_itself,
-    merge, function, masked, elementwise, convolution, matmul, elementwise,
+    merge, function, masked, elementwise, convolution, matmul, elementwise, gather, gather,
 )  # fmt: skip

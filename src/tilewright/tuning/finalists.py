@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import islice
-
 from tilewright.measure.local import Measurer
 from tilewright.records.trial import Measured, Trial
 from tilewright.tuning.session import Session
@@ -20,9 +18,7 @@ def confirm(session: Session, measurer: Measurer) -> None:
     wins here is not slower than it.
     """
     task = session.task
-    trials = session.records.trials(task.key, task.where)
-    measured = sorted((t for t in trials if t.seconds is not None), key=_seconds)
-    fastest = list(islice(filter(task.can_use, measured), FINALISTS))
+    fastest = session.records.fastest(task.key, task.where, FINALISTS, task.can_use)
     finalists = [t for t in fastest if _seconds(t) <= NEAR * _seconds(fastest[0])]
     if len(finalists) < 2:
         return

@@ -26,7 +26,7 @@ from tilewright.tuning.fallback import guess, promising
 from tilewright.tuning.task import Task
 
 CARRIED = 4  # trials taken on one thread that are the first on several
-FEATURES: Extractor = Joined((Context(), Relation()))
+FEATURES: Extractor = Joined((Context(), Relation()))  # unless the search asks for others
 
 
 @dataclass
@@ -49,7 +49,8 @@ class Session:
         """Start a search on a task, and tell it every trial that is on record."""
         rng = np.random.default_rng([seed, int(task.key[:8], 16)])
         space = task.space
-        problem = Problem(space, Remember(FEATURES, space), lambda rows: guess(space, rows))
+        extract = Remember(getattr(search, "features", None) or FEATURES, space)
+        problem = Problem(space, extract, lambda rows: guess(space, rows))
         session = Session(task, records, search.start(problem, rng))
         records.register(task.key, task.where, task.name, float(task.flops))
         session._resume()
@@ -91,8 +92,8 @@ class Session:
         space = self.task.space
         rows = [promising(space)]
         for where in self.task.wheres[1:]:
-            measured = [t for t in self.records.trials(self.task.key, where) if t.seconds]
-            for trial in sorted(measured, key=lambda t: t.seconds or 0.0)[:CARRIED]:
+            measured = self.records.fastest(self.task.key, where, CARRIED)
+            for trial in measured:
                 with suppress(SpaceError):  # recorded in another space
                     rows.append(space.encode(Config.from_json(dict(trial.config))))
             if measured:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import islice
 from typing import Protocol
 
 from tilewright import dtypes
@@ -20,7 +18,6 @@ from tilewright.runtime.threads import checked
 from tilewright.schedule.schedule import Schedule
 from tilewright.space.config import Config
 from tilewright.space.derive import derive
-from tilewright.space.forgiving import Forgiving
 from tilewright.space.space import Space
 from tilewright.target import Target, host
 from tilewright.tuning.balance import imbalance
@@ -121,7 +118,7 @@ class Task:
         """The space of schedules, declared by running the template; candidates may raise."""
         own = self.work.template if isinstance(self.work, Tensor) else None
         template = self.template or own or getattr(self.work, "space", None) or derive
-        return Forgiving.declare(Program(template, self._start, self.target, self.name))
+        return Space.declare(Program(template, self._start, self.target, self.name))
 
     @cached_property
     def _start(self) -> Schedule:
@@ -164,13 +161,10 @@ class Task:
         trials on one thread, several threads take one of the fastest that they can share evenly.
         """
         for where in self.wheres:
-            usable = self._usable(records, where)
-            if where == self.where or self.threads == 1:
-                found = next(usable, None)
-            else:
-                found = min(islice(usable, SHARED), key=self._on_threads, default=None)
-            if found is not None:
-                return found
+            count = 1 if where == self.where or self.threads == 1 else SHARED
+            usable = records.fastest(self.key, where, count, self.can_use)
+            if usable:
+                return usable[0] if count == 1 else min(usable, key=self._on_threads)
         return None
 
     @property
@@ -179,11 +173,6 @@ class Task:
         own = isinstance(self.work, Tensor) and self.work.template is not None
         accepted = math.inf if own or self.template is not None else 0.0
         return float(getattr(self.work, "tolerance", accepted))
-
-    def _usable(self, records: Records, where: str) -> Iterator[Trial]:
-        """Yield the measured trials whose steps still make a schedule, fastest first."""
-        measured = [t for t in records.trials(self.key, where) if t.seconds is not None]
-        yield from filter(self.can_use, sorted(measured, key=lambda t: t.seconds or 0.0))
 
     def _on_threads(self, trial: Trial) -> float:
         """Guess the seconds on this task's threads, from those on one."""

@@ -108,7 +108,7 @@ def shapes_after(op: str) -> list[onnx.NodeProto]:
         make_node("Reshape", ["a", "c"], ["r"], name="reshape"),
         make_node("Reshape", ["x", "c"], ["q"], name="other"),
         make_node("Mul", ["r", "q"], ["p"], name="product"),
-        make_node("Gather", ["p", "zero"], ["y"], name="pick"),
+        make_node("GatherND", ["p", "zero"], ["y"], name="pick"),
     ]
 
 
@@ -126,7 +126,7 @@ def test_what_follows_a_refused_node_counts_by_its_kind(tmp_path: Path) -> None:
     assert listed == [
         "Selu 'first': not supported",
         "Mul 'product': not supported",
-        "Gather 'pick': not supported",
+        "GatherND 'pick': not supported",
     ]
     assert "Clip (as ReLU)" in str(error.value)
 
@@ -143,7 +143,7 @@ def test_open_shapes_and_refused_nodes_are_said_together(tmp_path: Path) -> None
     assert "--shape x=1x3 --shape z=1x3 on the command line" in text
     assert "2 nodes are not supported" in text
     assert "Mul 'product'" in text
-    assert "Gather 'pick'" in text
+    assert "GatherND 'pick'" in text
     for fine in "shape", "gather", "concat", "reshape", "sum":
         assert f"'{fine}'" not in text
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import struct
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from functools import cache
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -33,8 +34,20 @@ class Scope:
     pointers: dict[Any, str] = field(default_factory=dict[Any, str])
 
 
-@dataclass(frozen=True, slots=True)
-class Value:
+@dataclass(slots=True)
+class Entry:
+    """The place in front of a loop at run time, and the variables that are bound there.
+
+    `written` are the buffers that the loop stores to; `values` is what was put there, by a key.
+    """
+
+    env: dict[str, int | Dynamic]
+    written: set[str]
+    lines: list[Line] = field(default_factory=list[Line])
+    values: dict[Any, Value] = field(default_factory=dict[Any, "Value"])
+
+
+class Value(NamedTuple):
     """A value in SSA form; `width` 1 is a scalar, more is a vector."""
 
     name: str
@@ -46,11 +59,13 @@ class Value:
         return llvm_type(self.dtype, self.width)
 
 
+@cache
 def llvm_type(dtype: str, width: int) -> str:
     base = "i1" if dtype == "bool" else dtypes.LLVM[dtype]
     return base if width == 1 else f"<{width} x {base}>"
 
 
+@cache
 def suffix(dtype: str, width: int) -> str:
     """Return the part of an intrinsic's name that stands for a type, such as v16f32."""
     base = {"float32": "f32", "float64": "f64"}.get(dtype, f"i{dtypes.nbytes(dtype) * 8}")
@@ -71,8 +86,13 @@ def constant(value: float, dtype: str) -> str:
 
 def is_zero(value: Value) -> bool:
     """Whether a floating-point value is the number 0.0, in one lane or in all."""
-    zero = constant(0.0, value.dtype) if dtypes.is_float(value.dtype) else ""
-    return value.name in (zero, f"splat ({llvm_type(value.dtype, 1)} {zero})")
+    return value.name in _zeros(value.dtype)
+
+
+@cache
+def _zeros(dtype: str) -> tuple[str, ...]:
+    zero = constant(0.0, dtype)
+    return (zero, f"splat ({llvm_type(dtype, 1)} {zero})") if dtypes.is_float(dtype) else ()
 
 
 class Builder:
@@ -84,6 +104,7 @@ class Builder:
         self.count = 0
         self.scopes = [Scope()]
         self.out.append(self.scopes[0].head)
+        self.entries: list[Entry] = []  # of the open loops, outermost first
         self.env: dict[str, int | Dynamic] = {}
         self.shared: dict[Any, Value] = {}
         self.declared: set[str] = set()
@@ -135,6 +156,16 @@ class Builder:
                 dynamic.append((bound.depth, variable, bound.name, int(coefficient)))
         dynamic.sort()
         return total, dynamic
+
+    def known(self, index: Affine) -> int | None:
+        """Return an index as a number, or None where it is known at run time only."""
+        total = int(index.constant)
+        for variable, coefficient in index.terms:
+            bound = self.env.get(variable)
+            if not isinstance(bound, int):
+                return None
+            total += bound * int(coefficient)
+        return total
 
     def address(self, buffer: Buffer, index: Affine, extra: int = 0) -> tuple[str, int]:
         """Return a pointer and a constant number of bytes beyond it, for a flat offset.

@@ -67,7 +67,8 @@ def _refusal(target: Target) -> str:
     It is asked in a process of its own, which it ends where a CPU makes no sense to it.
     """
     here = host()
-    plain = target.triple.startswith("x86_64") and target.cpu in LEVELS and not target.features
+    levels = ((level.triple.split("-")[0], level.cpu) for level in LEVELS.values())
+    plain = not target.features and (target.architecture, target.cpu) in levels
     asked = (target.triple, target.cpu, ",".join(target.features))
     if plain or asked == (here.triple, here.cpu, ",".join(here.features)):
         return ""

@@ -1,15 +1,16 @@
-"""Loops and blocks as LLVM text: accumulators are phis, borders are specialised."""
+"""Loops as LLVM text: accumulators are phis, borders are specialised."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from functools import partial
 
-from tilewright import dtypes
-from tilewright.codegen.llvm.builder import Dynamic, Value, is_zero
-from tilewright.codegen.llvm.intrinsics import Intrinsics, tensorized
-from tilewright.codegen.llvm.lanes import OPERATION, across, chosen, combined, filled, reduced
+from tilewright.codegen.llvm.bounds import Bounds
+from tilewright.codegen.llvm.builder import Dynamic, Entry, Value
+from tilewright.codegen.llvm.intrinsics import tensorized
+from tilewright.codegen.llvm.lanes import OPERATION, across, combined, filled, reduced
 from tilewright.codegen.llvm.memory import Vector
 from tilewright.codegen.llvm.promote import element
+from tilewright.codegen.llvm.questions import Questions, questions
 from tilewright.codegen.llvm.regions import (
     PEEL,
     Conditions,
@@ -19,12 +20,13 @@ from tilewright.codegen.llvm.regions import (
     pieces,
     written,
 )
-from tilewright.expr.scalar import Binary, Scalar, Within
+from tilewright.codegen.llvm.vectors import Shape, vectors
+from tilewright.expr.scalar import Table, Within
 from tilewright.loops.nodes import Bind, Block, Buffer, Loop, Node, product, walk
 from tilewright.target import Target
 
 
-class Control(Intrinsics):
+class Control(Bounds):
     """Emits nodes; `lanes` maps an element type to the lanes of a vector register."""
 
     def __init__(
@@ -37,113 +39,59 @@ class Control(Intrinsics):
         super().__init__(buffers, promoted, target)
         self.lanes = lanes
         self._conditions: dict[int, Conditions] = {}
-        self._shapes: dict[int, tuple[list[Within], int]] = {}
+        self._shapes: dict[int, Shape] = {}
+        self._questions: dict[int, Questions] = {}
         self._alive: list[tuple[Node, ...]] = []  # keeps ids valid
 
-    def nodes(self, nodes: tuple[Node, ...]) -> None:
+    def nodes(self, nodes: tuple[Node, ...], parent: Loop | None = None) -> None:
+        """Emit what lies directly inside of a loop; conditions on all of a loop are tested once."""
         for node in nodes:
             if isinstance(node, Block):
                 self.block(node)
-            elif node.intrinsic:
-                tensorized(self, node)
-            elif node.kind == "unroll" or node.extent == 1:
-                self.unrolled(node)
-            elif node.kind == "vectorize":
-                self.vectorized(node)
-            else:
-                self.serial(node)
+                continue
+            ask = self.questions_of(node, parent)
+            if ask.tables and self.adds_nothing(ask.tables):
+                continue
+            known = [self.decide(c) for c in ask.conditions]
+            open_conditions = [
+                condition
+                for condition, holds in zip(ask.conditions, known, strict=True)
+                if holds is None and not self.varies(condition)
+            ]
+            if open_conditions:
+                self.assumed.update(open_conditions)
+                self.guarded(open_conditions, partial(self.loop, node))
+                self.assumed.difference_update(open_conditions)
+            elif False not in known:
+                self.loop(node)
 
-    # blocks ------------------------------------------------------------------------------------
-
-    def block(self, block: Block) -> None:
-        open_conditions: list[Within] = []
-        for condition in (*block.guards, *block.when):
-            known = self.decide(condition)
-            if known is False:
-                return
-            if known is None:
-                open_conditions.append(condition)
-        if any(self.varies(c) for c in open_conditions):
-            self.lane_by_lane(block)
-        elif open_conditions:
-            self.guarded(open_conditions, lambda: self.update(block))
+    def loop(self, loop: Loop) -> None:
+        if loop.intrinsic:
+            tensorized(self, loop)
+        elif loop.kind == "unroll" or loop.extent == 1:
+            self.unrolled(loop)
+        elif loop.kind == "vectorize":
+            self.vectorized(loop)
         else:
-            self.update(block)
+            self.serial(loop)
 
-    def lane_by_lane(self, block: Block) -> None:
-        vector = self.vector
-        assert vector
-        self.vector, self.lane = None, vector
-        for lane in range(vector.base, vector.base + vector.active):
-            self.env[vector.loop] = lane
-            self.block(block)
-        del self.env[vector.loop]
-        self.vector, self.lane = vector, None
+    def questions_of(self, loop: Loop, parent: Loop | None) -> Questions:
+        if id(loop) not in self._questions:
+            above = self.conditions_of(parent.body).common if parent else ()
+            common = self.conditions_of(loop.body).common
+            self._questions[id(loop)] = questions(loop, parent, common, above)
+            self._alive.append((loop,))
+        return self._questions[id(loop)]
 
-    def guarded(self, open_conditions: list[Within], update: Callable[[], None]) -> None:
-        """Store only where the conditions hold; live registers are merged behind the branch."""
-        tests = [self.test(c) for c in open_conditions]
-        test = tests[0]
-        for other in tests[1:]:
-            test = self.emit(f"and i1 {test}, {other}")
-        inside, join = self.fresh_label("if"), self.fresh_label("join")
-        self.out.append(f"  br i1 {test}, label %{inside}, label %{join}")
-        origin, before = self.label, dict(self.registers)
-        self.start(inside)
-        update()
-        source, after = self.label, self.registers
-        self.out.append(f"  br label %{join}")
-        self.start(join)
-        self.registers = {}
-        for slot, value in after.items():
-            old = before.get(slot)
-            if old is None or old.type != value.type:
-                old = Value("poison", value.dtype, value.width)
-            if old != value:
-                name = self.emit(
-                    f"phi {value.type} [ {value.name}, %{source} ], [ {old.name}, %{origin} ]"
-                )
-                value = Value(name, value.dtype, value.width)
-            self.registers[slot] = value
-
-    def update(self, block: Block) -> None:
-        if block.reduce is None:
-            self.store(block.buffer, block.index, self.evaluate(block.value))
-            return
-        value = block.value
-        match value:
-            case Binary(op="mul", left=left, right=right, dtype=dtype) if (
-                block.reduce == "sum" and dtypes.is_float(dtype)
-            ):
-                scales = self.number(left), self.number(right)
-                if 0.0 in scales:
-                    return
-                before = self.load(block.buffer, block.index)
-                if scales[0] in (1.0, -1.0):
-                    total = self.signed_add(scales[0], right, before)
-                elif scales[1] in (1.0, -1.0):
-                    total = self.signed_add(scales[1], left, before)
-                else:
-                    a, b = self.evaluate(left), self.evaluate(right)
-                    start = is_zero(before)
-                    total = self.apply("mul", a, b) if start else self.multiply_add(a, b, before)
-            case _:
-                added = self.evaluate(value)
-                before = self.load(block.buffer, block.index)
-                total = self.apply(OPERATION[block.reduce], added, before)
-        vector = self.vector
-        masked = vector and block.when and vector.active < vector.width
-        if vector and masked and block.buffer in self.promoted:
-            total, before = (self.spread(v, vector.width) for v in (total, before))
-            total = chosen(self, vector.active, total, before)
-        self.store(block.buffer, block.index, total)
-
-    def signed_add(self, sign: float, scalar: Scalar, total: Value) -> Value:
-        """Return total + scalar, or total - scalar if the sign is -1."""
-        value = self.evaluate(scalar)
-        if is_zero(total):
-            return value if sign > 0 else self._unary("neg", value)
-        return self.apply("add" if sign > 0 else "sub", total, value)
+    def adds_nothing(self, tables: tuple[tuple[Table, ...], ...]) -> bool:
+        """Whether each term is a product with a number of a table that is zero here."""
+        for choice in tables:
+            for table in choice:
+                if self.number(table) == 0.0:
+                    break
+            else:
+                return False
+        return True
 
     # loops that are written out ----------------------------------------------------------------
 
@@ -162,44 +110,43 @@ class Control(Intrinsics):
             else:
                 self.bind(bind)
                 opened += 1
-        self.nodes(loop.body)
+        self.nodes(loop.body, loop)
         for _ in range(opened):
             self.close_scope()
         del self.env[loop.name]
 
     def vectorized(self, loop: Loop) -> None:
-        if loop.reduce and reduced(loop) is None:
+        shape, outer = self._shape(loop), self.vector
+        if loop.reduce and shape.block is None:
             self.unrolled(loop)  # its rounds share elements, and more than their sum is wanted
             return
-        common = self.conditions_of(loop.body).common
-        kept, most = self._shape(loop)
-        start, end = self._span(loop, [c for c in common if c not in kept], 0, loop.extent)
-        _, stop = self._span(loop, kept, start, end)
-        outer = self.vector
-        vectors: list[Vector] = []
-        for base in range(start, stop, most):
-            whole, active = min(most, end - base), min(most, stop - base)
-            width = most if whole == most else 1 << (whole - 1).bit_length()
-            vectors.append(Vector(loop.name, base, width, active))
-        block = reduced(loop)
-        if block is not None:
-            self.reduced(block, vectors)
+        parts = shape.whole
+        if shape.kept or shape.others:
+            start, end = self._span(loop, shape.others, 0, loop.extent)
+            stop = self._span(loop, shape.kept, start, end)[1]
+            parts = vectors(loop, shape.lanes, start, stop, end)
+        if shape.block is not None:
+            self.reduced(shape.block, parts)
             return
-        for vector in vectors:
+        for vector in parts:
             if vector.width == 1:
                 self.vector = outer
                 self.round(loop, vector.base)
                 continue
             self.vector = vector
-            self.nodes(loop.body)
+            self.nodes(loop.body, loop)
         self.vector = outer
 
-    def _shape(self, loop: Loop) -> tuple[list[Within], int]:
-        """Return the conditions that a vector loop keeps, and its lanes; once for each loop."""
+    def _shape(self, loop: Loop) -> Shape:
+        """Return the conditions on a vector loop, and its lanes; once for each loop."""
         if id(loop) not in self._shapes:
-            common = self.conditions_of(loop.body).common
+            every = self.conditions_of(loop.body).common
+            common = [c for c in every if loop.name in c.index.variables]
             kept = [c for c in self._kept(loop) if c in common]
-            self._shapes[id(loop)] = kept, self.lanes[element(loop, self.buffers)]
+            others = [c for c in common if c not in kept]
+            lanes = self.lanes[element(loop, self.buffers)]
+            whole = vectors(loop, lanes, 0, loop.extent, loop.extent)
+            self._shapes[id(loop)] = Shape(kept, others, lanes, whole, reduced(loop))
             self._alive.append((loop,))
         return self._shapes[id(loop)]
 
@@ -337,9 +284,11 @@ class Control(Intrinsics):
         skips = not (first.isdigit() and end.isdigit())
         if not skips and int(first) >= int(end):
             return
-        names = written(loop.body) & self.promoted
+        entry = Entry(dict(self.env), written(loop.body))
+        names = entry.written & self.promoted
         carried = {slot: v for slot, v in self.registers.items() if slot[0] in names}
         body, exit_ = self.fresh_label("loop"), self.fresh_label("exit")
+        self.out.append(entry.lines)
         if skips:
             some = self.emit(f"icmp slt i64 {first}, {end}")
             self.out.append(f"  br i1 {some}, label %{body}, label %{exit_}")
@@ -360,7 +309,9 @@ class Control(Intrinsics):
             self.bind(bind)
         fresh = set(clip) - self.assumed
         self.assumed |= fresh
-        self.nodes(loop.body)
+        self.entries.append(entry)
+        self.nodes(loop.body, loop)
+        self.entries.pop()
         self.assumed -= fresh
         del self.env[loop.name]
         for _ in loop.binds:
@@ -398,45 +349,6 @@ class Control(Intrinsics):
                 for s, v in self.registers.items()
                 if (s in carried and s not in stale) or s[0] not in names
             }
-
-    def clipped(self, variable: str, condition: Within, first: str, end: str) -> tuple[str, str]:
-        """Turn a condition on a loop's variable into bounds of the loop."""
-        step = int(condition.index.coefficient(variable))
-        terms = tuple(t for t in condition.index.terms if t[0] != variable)
-        rest = type(condition.index)(condition.index.constant, terms)
-        fixed, dynamic = self.resolve(rest)
-        if not dynamic:
-            if condition.low > -(1 << 40):
-                first = self._larger(first, str(-(-(condition.low - fixed) // step)))
-            if condition.high < 1 << 40:
-                end = self._smaller(end, str(-(-(condition.high - fixed) // step)))
-            return first, end
-        low, high = rest.bounds(self._range)
-        at = self.integer(rest)
-        if condition.low > -(1 << 40) and condition.low > low:
-            first = self._larger(first, self._ceiling(condition.low, at, step))
-        if condition.high < 1 << 40 and condition.high <= high + step * (1 << 20):
-            end = self._smaller(end, self._ceiling(condition.high, at, step))
-        return first, end
-
-    def _ceiling(self, bound: int, at: str, step: int) -> str:
-        """Return ceil((bound - at) / step), or 0 if that is negative."""
-        gap = self.emit(f"sub nsw i64 {bound + step - 1}, {at}")
-        gap = self._larger("0", gap)
-        return gap if step == 1 else self.emit(f"udiv i64 {gap}, {step}")
-
-    def _larger(self, a: str, b: str) -> str:
-        return self._choose("max", "sgt", a, b)
-
-    def _smaller(self, a: str, b: str) -> str:
-        return self._choose("min", "slt", a, b)
-
-    def _choose(self, word: str, order: str, a: str, b: str) -> str:
-        numbers = [x for x in (a, b) if x.lstrip("-").isdigit()]
-        if len(numbers) == 2:
-            return str((max if word == "max" else min)(int(a), int(b)))
-        test = self.emit(f"icmp {order} i64 {a}, {b}")
-        return self.emit(f"select i1 {test}, i64 {a}, i64 {b}")
 
     def bind(self, bind: Bind) -> None:
         """Compute a variable of a fused loop."""

@@ -1,7 +1,8 @@
 """float16 and bfloat16 to float32 and back, for as many lanes as a value has.
 
-Instructions do it where the target has them (F16C, AVX512-BF16), integer arithmetic elsewhere. Both
-round to nearest, halves to even. AVX512-BF16 takes what is below the least normal number as zero.
+Instructions do it where the target has them (F16C, NEON, AVX512-BF16), integer arithmetic does
+elsewhere. Both round to nearest, halves to even. AVX512-BF16 takes what is below the least normal
+number as zero.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from tilewright.codegen.llvm.builder import Builder, Value, llvm_type
 from tilewright.codegen.llvm.math import Lanes
 from tilewright.target import Target
 
+_NATIVE = {"float16": ("f16c", "neon"), "bfloat16": ("avx512bf16",)}  # features that round to it
 _INFINITY = 0x7F800000
 _SIGN = -0x80000000
 
@@ -19,7 +21,7 @@ def widened(builder: Builder, value: Value, target: Target) -> Value:
     o = Lanes(builder, value.width)
     if value.dtype == "bfloat16":
         return _float32(o, o.float_of(o.do("shl", _int32(o, value), o.whole(16))))
-    if target.has("f16c"):
+    if any(map(target.has, _NATIVE["float16"])):
         half = _as(builder, value, "half")
         kind = llvm_type("float32", value.width)
         return _float32(o, builder.emit(f"fpext {_type('half', value.width)} {half} to {kind}"))
@@ -35,9 +37,8 @@ def widened(builder: Builder, value: Value, target: Target) -> Value:
 
 def narrowed(builder: Builder, value: Value, dtype: str, target: Target) -> Value:
     """Return a float32 value rounded to a short float."""
-    native, kind = ("f16c", "half") if dtype == "float16" else ("avx512bf16", "bfloat")
-    if target.has(native):
-        short = _type(kind, value.width)
+    if any(map(target.has, _NATIVE[dtype])):
+        short = _type("half" if dtype == "float16" else "bfloat", value.width)
         name = builder.emit(f"fptrunc {value.type} {value.name} to {short}")
         bits = builder.emit(f"bitcast {short} {name} to {llvm_type(dtype, value.width)}")
         return Value(bits, dtype, value.width)

@@ -7,7 +7,7 @@ is the same for all lanes is loaded once and repeated. Rounds that a guard leave
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from tilewright import dtypes
 from tilewright.codegen.llvm.builder import Dynamic, Value, llvm_type
@@ -22,7 +22,7 @@ from tilewright.target import Target
 if TYPE_CHECKING:
     from tilewright.codegen.llvm.control import Control
 
-WIDTHS = (4, 8, 16)  # lanes of registers of 128, 256 and 512 bits
+LEAST = 4  # lanes of a register of 128 bits
 GROUP = 4  # bytes that a lane takes of each operand
 
 
@@ -46,7 +46,7 @@ class Intrinsics(Values):
         intrinsic = INTRINSICS[loop.intrinsic]
         check(intrinsic, self.target)
         vector = self.vector
-        if vector is None or vector.width > WIDTHS[-1]:
+        if vector is None or vector.width > EMITTERS[loop.intrinsic].most:
             return None
         found = match(intrinsic, vector.loop, loop, self.buffers)
         if isinstance(found, str) or any(self.varies(c) for c in found.block.when):
@@ -67,11 +67,11 @@ class Intrinsics(Values):
         """Add up the given rounds of a loop at once."""
         vector = self.vector
         assert vector
-        width = max(vector.width, WIDTHS[0])
+        width = max(vector.width, LEAST)
         groups = [self._group(found.operands[name], loop, rounds) for name in ("a", "b")]
         a, b = (self._filled(group, width) for group in groups)
         before = self._filled(self.load(found.block.buffer, found.block.index), width)
-        made = EMITTERS[loop.intrinsic](self, before, a, b)
+        made = EMITTERS[loop.intrinsic].emit(self, before, a, b)
         self.store(found.block.buffer, found.block.index, self._cut(made, vector.width))
 
     def _whole(self, load: Load, loop: Loop, rounds: Sequence[int]) -> bool:
@@ -137,7 +137,10 @@ class Intrinsics(Values):
         return Value(name, "int32", value.width)
 
     def flipped(self, value: Value) -> Value:
-        """Return bytes with their sign bits flipped: signed ones plus 128, as unsigned ones."""
+        """Return bytes with their sign bits flipped: signed ones plus 128, as unsigned ones.
+
+        And the reverse: unsigned ones minus 128, as signed ones.
+        """
         key = (value.name, value.width, "flipped", "")
         if key not in self.shared:
             self.shared[key] = self._bits("xor", value, str(0x80808080 - (1 << 32)))
@@ -160,41 +163,70 @@ class Intrinsics(Values):
         name = self.emit(f"shufflevector {pair}, <{width} x i32> <{lanes}>")
         return Value(name, value.dtype, width)
 
-    def dot(self, total: Value, a: Value, b: Value) -> Value:
-        """Add to each lane the dot product of four unsigned bytes of `a` and signed ones of `b`."""
-        kind = total.type
-        name = f"llvm.x86.avx512.vpdpbusd.{32 * total.width}"
-        self.intrinsic(name, kind, f"{kind}, {kind}, {kind}")
-        text = f"call {kind} @{name}({kind} {total.name}, {kind} {a.name}, {kind} {b.name})"
-        return Value(self.emit(text), "int32", total.width)
+
+def _vpdpbusd(e: Intrinsics, total: Value, a: Value, b: Value) -> Value:
+    """Add to each lane the dot product of four unsigned bytes of `a` and signed ones of `b`."""
+    kind = total.type
+    name = f"llvm.x86.avx512.vpdpbusd.{32 * total.width}"
+    e.intrinsic(name, kind, f"{kind}, {kind}, {kind}")
+    text = f"call {kind} @{name}({kind} {total.name}, {kind} {a.name}, {kind} {b.name})"
+    return Value(e.emit(text), "int32", total.width)
 
 
-def _u8s8(e: Intrinsics, total: Value, a: Value, b: Value) -> Value:
-    return e.dot(total, a, b)
-
-
-def _s8s8(e: Intrinsics, total: Value, a: Value, b: Value) -> Value:
-    """Add (a + 128) b, with a + 128 unsigned, and take away 128 b, which all rows of a share."""
-    key = (b.name, b.width, "offset", "")
-    if key not in e.shared:
-        zero, offset = (e.spread(Value(n, "int32", 1), b.width) for n in ("0", "-2139062144"))
-        e.shared[key] = e.dot(zero, offset, b)
-    return e.apply("sub", e.dot(total, e.flipped(a), b), e.shared[key])
+def _sdot(e: Intrinsics, total: Value, a: Value, b: Value) -> Value:
+    """Add to each lane the dot product of four signed bytes of both."""
+    return _of_parts(e, "llvm.aarch64.neon.sdot.v4i32.v16i8", "<16 x i8>", total, a, b)
 
 
 def _bf16(e: Intrinsics, total: Value, a: Value, b: Value) -> Value:
-    pairs = f"<{2 * total.width} x bfloat>"
-    one, other = (e.emit(f"bitcast {v.type} {v.name} to {pairs}") for v in (a, b))
-    name = f"llvm.x86.avx512bf16.dpbf16ps.{32 * total.width}"
-    e.intrinsic(name, total.type, f"{total.type}, {pairs}, {pairs}")
-    text = f"call {total.type} @{name}({total.type} {total.name}, {pairs} {one}, {pairs} {other})"
-    return Value(e.emit(text), "float32", total.width)
+    name, pairs = (
+        f"llvm.x86.avx512bf16.dpbf16ps.{32 * total.width}",
+        f"<{2 * total.width} x bfloat>",
+    )
+    return _of_parts(e, name, pairs, total, a, b)
 
 
-EMITTERS: Mapping[str, Callable[[Intrinsics, Value, Value, Value], Value]] = {
-    "vnni_u8s8": _u8s8,
-    "vnni_s8s8": _s8s8,
-    "bf16": _bf16,
+def _of_parts(e: Intrinsics, name: str, parts: str, total: Value, a: Value, b: Value) -> Value:
+    """Call an instruction that takes its operands as vectors of their elements."""
+    one, other = (e.emit(f"bitcast {v.type} {v.name} to {parts}") for v in (a, b))
+    e.intrinsic(name, total.type, f"{total.type}, {parts}, {parts}")
+    text = f"call {total.type} @{name}({total.type} {total.name}, {parts} {one}, {parts} {other})"
+    return Value(e.emit(text), total.dtype, total.width)
+
+
+Dot = Callable[[Intrinsics, Value, Value, Value], Value]
+
+
+def _flipped(dot: Dot) -> Dot:
+    """Return `dot` for bytes of `a` that are signed where it takes unsigned ones, or the reverse.
+
+    With the sign bits flipped a is a + 128, or a - 128. What that adds, (a flipped zero) times b,
+    is taken away; all rows share it.
+    """
+
+    def emit(e: Intrinsics, total: Value, a: Value, b: Value) -> Value:
+        key = (b.name, b.width, "offset", "")
+        if key not in e.shared:
+            zero, offset = (e.spread(Value(n, "int32", 1), b.width) for n in ("0", "-2139062144"))
+            e.shared[key] = dot(e, zero, offset, b)
+        return e.apply("sub", dot(e, total, e.flipped(a), b), e.shared[key])
+
+    return emit
+
+
+class Emitter(NamedTuple):
+    """Writes an instruction for at most so many lanes."""
+
+    emit: Dot
+    most: int
+
+
+EMITTERS: Mapping[str, Emitter] = {
+    "vnni_u8s8": Emitter(_vpdpbusd, 16),
+    "vnni_s8s8": Emitter(_flipped(_vpdpbusd), 16),
+    "sdot_u8s8": Emitter(_flipped(_sdot), 4),
+    "sdot_s8s8": Emitter(_sdot, 4),
+    "bf16": Emitter(_bf16, 16),
 }
 
 

@@ -35,15 +35,20 @@ class Memory(Builder):
         self.vector: Vector | None = None
         self.lane: Vector | None = None  # the vector loop whose lanes are emitted one by one
         self.assumed: set[Within] = set()  # conditions that the bounds of open loops ensure
-        # Flat offsets by buffer and identity of the index, which is kept alive with them.
+        # Flat offsets by buffer and identity of the index, which is kept alive with them; and those
+        # without a vector loop, with its step.
         self._offsets: dict[tuple[str, int], tuple[Affine, tuple[Affine, ...]]] = {}
+        self._split: dict[tuple[str, int, str], tuple[Affine, int]] = {}
 
     # conditions --------------------------------------------------------------------------------
 
     def decide(self, condition: Within) -> bool | None:
         """Return whether a condition always or never holds here, or None if that varies."""
-        if condition in self.assumed:
+        if self.assumed and condition in self.assumed:
             return True
+        at = self.known(condition.index)
+        if at is not None:
+            return condition.low <= at < condition.high
         low, high = condition.index.bounds(self._range)
         if condition.low <= low and high < condition.high:
             return True
@@ -84,29 +89,38 @@ class Memory(Builder):
 
     def flat(self, buffer: Buffer, index: tuple[Affine, ...]) -> tuple[Affine, int, int]:
         """Return the offset without the vector loop, that loop's step, the first lane's part."""
-        whole = self.offset(buffer, index)
         if self.vector is None:
-            return whole, 0, 0
-        step = int(whole.coefficient(self.vector.loop))
-        rest = tuple((n, c) for n, c in whole.terms if n != self.vector.loop)
-        return Affine(whole.constant, rest), step, step * self.vector.base
+            return self.offset(buffer, index), 0, 0
+        rest, step = self._without(buffer, index, self.vector.loop)
+        return rest, step, step * self.vector.base
+
+    def _without(self, buffer: Buffer, index: tuple[Affine, ...], loop: str) -> tuple[Affine, int]:
+        """Return an offset without the part of a loop, and the step of that loop."""
+        key = (buffer.name, id(index), loop)
+        if key not in self._split:
+            whole = self.offset(buffer, index)
+            rest = Affine(whole.constant, tuple(t for t in whole.terms if t[0] != loop))
+            self._split[key] = rest, int(whole.coefficient(loop))
+        return self._split[key]
 
     def slot(
         self, buffer: Buffer, index: tuple[Affine, ...]
     ) -> tuple[tuple[str, int], int | None, int]:
         """Return the register that holds an element, the lane if one is open, the vector's step."""
-        whole, vector = self.offset(buffer, index), self.vector or self.lane
-        step = int(whole.coefficient(vector.loop)) if vector else 0
-        base, lane = 0, None
-        if vector and step:
-            whole = Affine(whole.constant, tuple(t for t in whole.terms if t[0] != vector.loop))
-            base = step * vector.base
-            at = self.env.get(vector.loop)
-            lane = at - vector.base if self.lane and isinstance(at, int) else None
-        fixed, dynamic = self.resolve(whole)
-        if dynamic:
-            raise CompileError(f"{buffer.name} in registers is indexed by {dynamic[0][1]}")
-        return (buffer.name, fixed + base), lane, step
+        vector = self.vector or self.lane
+        at, lane, step = 0, None, 0
+        if vector is None:
+            rest = self.offset(buffer, index)
+        else:
+            rest, step = self._without(buffer, index, vector.loop)
+            at = step * vector.base
+            if step and self.lane:
+                own = self.env.get(vector.loop)
+                lane = own - vector.base if isinstance(own, int) else None
+        fixed = self.known(rest)
+        if fixed is None:
+            raise CompileError(f"{buffer.name} in registers is indexed by a loop at run time")
+        return (buffer.name, at + fixed), lane, step
 
     def inside(self, *values: Scalar) -> bool:
         """Whether no load in `values` can leave its buffer, wherever the open loops are."""
@@ -137,8 +151,11 @@ class Memory(Builder):
             one = self.emit(f"extractelement {held.type} {held.name}, i64 {lane}")
             return Value(one, held.dtype, 1)
         at, step, extra = self.flat(buffer, index)
-        pointer, byte = self.address(buffer, at, extra)
-        vector = self.vector
+        return self.fetch(buffer, *self.address(buffer, at, extra), step)
+
+    def fetch(self, buffer: Buffer, pointer: str, byte: int, step: int) -> Value:
+        """Load from an address, for lanes that lie `step` elements apart; once in a basic block."""
+        vector, name = self.vector, buffer.name
         width, active = (vector.width, vector.active) if vector and step else (1, 1)
         key = (pointer, byte, step, width, active, name)
         if key not in self.shared:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from tilewright.codegen.llvm.lanes import reduced
 from tilewright.dtypes import nbytes
 from tilewright.expr.affine import Affine
-from tilewright.expr.scalar import Within, loads
+from tilewright.expr.scalar import Within, loads, operands
 from tilewright.loops.nodes import Block, Buffer, Loop, Nest, offset, product, walk
 
 MAX_ELEMENTS = 4096
@@ -22,6 +22,7 @@ def promote(nest: Nest) -> set[str]:
     }
     patterns: dict[str, set[tuple[int, ...]]] = {}
     for outer, block in walk(nest.body):
+        candidates -= {load.buffer for load in loads(block.value) if load.gathered}
         for name, index in _accesses(block):
             if name not in candidates:
                 continue
@@ -36,10 +37,12 @@ def promote(nest: Nest) -> set[str]:
 def element(loop: Loop, buffers: Mapping[str, Buffer]) -> str:
     """Return the type that a vector loop counts lanes in: the widest that it loads or stores.
 
-    So that a tile of int32 has the same lanes where it is added up and where it becomes int8.
+    So that a tile of int32 has the same lanes where it is added up and where it becomes int8. What
+    only indexes another load does not count: rows are copied in vectors of their own type.
     """
-    found = [buffers[name].dtype for _, b in walk(loop.body) for name, _ in _accesses(b)]
-    return max(found, key=nbytes)
+    blocks = [block for _, block in walk(loop.body)]
+    names = {name for b in blocks for name in (b.buffer, *(x.buffer for x in operands(b.value)))}
+    return max((buffers[name].dtype for name in sorted(names)), key=nbytes)
 
 
 def _accesses(block: Block) -> list[tuple[str, tuple[Affine, ...]]]:

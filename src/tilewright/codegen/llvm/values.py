@@ -6,8 +6,10 @@ from hashlib import sha256
 
 from tilewright import dtypes
 from tilewright.codegen.llvm.builder import Value, constant, llvm_type, suffix
+from tilewright.codegen.llvm.gather import gathered
 from tilewright.codegen.llvm.halves import narrowed, widened
 from tilewright.codegen.llvm.math import transcendental
+from tilewright.codegen.llvm.math512 import transcendental512
 from tilewright.codegen.llvm.memory import Memory
 from tilewright.errors import CompileError
 from tilewright.expr.affine import Affine
@@ -24,7 +26,8 @@ from tilewright.expr.scalar import (
     Within,
     conjuncts,
 )
-from tilewright.loops.nodes import Buffer
+from tilewright.loops.nodes import Buffer, offset
+from tilewright.target import Target
 
 _FLOAT = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv"}
 _INTEGER = {"add": "add", "sub": "sub", "mul": "mul"}
@@ -38,6 +41,11 @@ _INTRINSIC = {
 class Values(Memory):
     """Emits expressions."""
 
+    def __init__(self, buffers: dict[str, Buffer], promoted: set[str], target: Target) -> None:
+        super().__init__(buffers, promoted, target)
+        # Which number of a table is read, by the identity of what reads it.
+        self._places: dict[int, tuple[Affine, Table]] = {}
+
     def level(self, *values: Value) -> tuple[list[Value], int]:
         width = max(v.width for v in values)
         return [self.spread(v, width) for v in values], width
@@ -46,6 +54,8 @@ class Values(Memory):
         match value:
             case Const(value=number, dtype=dtype):
                 return Value(constant(number, dtype), dtype, 1)
+            case Load(gathered=(_, *_)) as load:
+                return gathered(self, load)
             case Load(buffer=buffer, index=index):
                 return self.load(buffer, index)
             case Table() as table:
@@ -61,7 +71,7 @@ class Values(Memory):
             case Select() as select:
                 return self._select(select)
             case Cast(value=inner, dtype=dtype):
-                return self._cast(self.evaluate(inner), dtype)
+                return self.cast(self.evaluate(inner), dtype)
             case Unary(op=op, value=inner):
                 return self._unary(op, self.evaluate(inner))
             case Binary(op="and", left=left, right=right) if not self.inside(right):
@@ -79,15 +89,11 @@ class Values(Memory):
             return value.value
         if not isinstance(value, Table):
             return None
-        at = 0
-        for index, extent in zip(value.index, value.shape, strict=True):
-            if any(name not in self.env for name, _ in index.terms):
-                return None  # it differs between the lanes of the open vector
-            fixed, dynamic = self.resolve(index)
-            if dynamic:
-                return None
-            at = at * extent + fixed
-        return value.values[at]
+        if id(value) not in self._places:
+            self._places[id(value)] = offset(value.shape, value.index), value
+        # What differs between the lanes of the open vector is not known either.
+        at = self.known(self._places[id(value)][0])
+        return None if at is None else value.values[at]
 
     def _table(self, table: Table) -> Value:
         known = self.number(table)
@@ -267,7 +273,7 @@ class Values(Memory):
             a, b, c = (self.wide(v) for v in (left, right, total))
             return self.short(self.multiply_add(a, b, c), total.dtype)
         (a, b, c), width = self.level(left, right, total)
-        name = f"llvm.fma.{suffix(a.dtype, width)}"
+        name = f"llvm.fmuladd.{suffix(a.dtype, width)}"  # fused where the target can
         self.intrinsic(name, a.type, ", ".join([a.type] * 3))
         arguments = ", ".join(f"{v.type} {v.name}" for v in (a, b, c))
         return Value(self.emit(f"call {a.type} @{name}({arguments})"), a.dtype, width)
@@ -281,7 +287,10 @@ class Values(Memory):
             return Value(self.emit(f"fneg {value.type} {value.name}"), value.dtype, value.width)
         if op == "abs" and not dtypes.is_float(value.dtype):
             return self._integer_abs(value)
-        written = transcendental(self, op, value)
+        written = None
+        if value.dtype == "float32" and self.target.has("avx512f"):
+            written = transcendental512(self, op, value)
+        written = written or transcendental(self, op, value)
         if written is not None:
             return written
         if op == "sigmoid":
@@ -307,13 +316,13 @@ class Values(Memory):
         text = f"call {value.type} @{name}({value.type} {value.name}, i1 false)"
         return Value(self.emit(text), value.dtype, value.width)
 
-    def _cast(self, value: Value, dtype: str) -> Value:
+    def cast(self, value: Value, dtype: str) -> Value:
         if value.dtype == dtype:
             return value
         if value.dtype in dtypes.SHORT_FLOATS:
-            return self._cast(self.wide(value), dtype)
+            return self.cast(self.wide(value), dtype)
         if dtype in dtypes.SHORT_FLOATS:
-            return narrowed(self, self._cast(value, "float32"), dtype, self.target)
+            return narrowed(self, self.cast(value, "float32"), dtype, self.target)
         if dtype == "bool":
             return self.apply("ne", value, Value(constant(0, value.dtype), value.dtype, 1))
         before, after = dtypes.is_float(value.dtype), dtypes.is_float(dtype)

@@ -18,6 +18,7 @@ IMPORTERS: Mapping[str, Callable[[Source], str]] = {
     "Conv": images.conv,
     "Dropout": pointwise.dropout,
     "Flatten": movement.flatten,
+    "Gather": movement.gather,
     "Gemm": matrices.gemm,
     "GlobalAveragePool": images.global_average_pool,
     "GlobalMaxPool": images.global_max_pool,

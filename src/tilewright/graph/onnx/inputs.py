@@ -11,6 +11,12 @@ import onnx
 from tilewright.errors import ModelError
 from tilewright.graph.ir import Shape, Value
 
+_TYPES: Mapping[int, str] = {
+    onnx.TensorProto.FLOAT: "float32",
+    onnx.TensorProto.INT32: "int32",
+    onnx.TensorProto.INT64: "int64",
+}
+
 
 class OpenShapesError(ModelError):
     """Inputs whose shapes the model leaves open and the caller did not give."""
@@ -39,10 +45,11 @@ def inputs_of(
         stated = _stated(proto, path)
         known = proto.type.tensor_type.HasField("shape")
         extents = [extent for extent in stated if isinstance(extent, int) and extent > 0]
+        dtype = _TYPES[proto.type.tensor_type.elem_type]
         if proto.name in given:
-            values.append(_fixed(proto.name, given[proto.name], stated, known, path))
+            values.append(_fixed(proto.name, given[proto.name], stated, known, path, dtype))
         elif known and len(extents) == len(stated):
-            values.append(Value(proto.name, tuple(extents)))
+            values.append(Value(proto.name, tuple(extents), dtype))
         else:
             open_.append((proto.name, _text(stated) if known else "unknown", stated))
     if open_:
@@ -68,16 +75,18 @@ def _given(shapes: Any, example: str) -> dict[str, tuple[int, ...]]:
 
 def _stated(proto: onnx.ValueInfoProto, path: str) -> list[int | str]:
     tensor = proto.type.tensor_type
-    if tensor.elem_type != onnx.TensorProto.FLOAT:
+    if tensor.elem_type not in _TYPES:
         kind = onnx.TensorProto.DataType.Name(tensor.elem_type).lower()
         raise ModelError(
             f"cannot load {path}: its input {proto.name!r} is of type {kind}; only float (float32) "
-            "is supported.\n  Export the model in float32."
+            "is supported, and int32 and int64 for indices.\n  Export the model in float32."
         )
     return [d.dim_value or d.dim_param or "?" for d in tensor.shape.dim]
 
 
-def _fixed(name: str, shape: Shape, stated: list[int | str], known: bool, path: str) -> Value:
+def _fixed(
+    name: str, shape: Shape, stated: list[int | str], known: bool, path: str, dtype: str
+) -> Value:
     fits = len(shape) == len(stated) and all(
         not isinstance(s, int) or s == g for s, g in zip(stated, shape, strict=True)
     )
@@ -86,7 +95,7 @@ def _fixed(name: str, shape: Shape, stated: list[int | str], known: bool, path: 
             f"input {name!r} of {path} cannot have the shape {_text(shape)}: "
             f"the model states {_text(stated)}.\n  Give positive extents that agree with it."
         )
-    return Value(name, shape)
+    return Value(name, shape, dtype)
 
 
 def _open(inputs: Sequence[tuple[str, str, list[int | str]]], path: str) -> str:

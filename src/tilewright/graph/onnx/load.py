@@ -38,6 +38,7 @@ def load(
         inputs, problems = (), [str(error)]
     scope = Scope(Builder(inputs, {}), constants_of(model, name))
     scope.values.update((value.name, value.name) for value in inputs)
+    scope.integers.update((v.name, v.dtype) for v in inputs if v.dtype != "float32")
     if problems:  # only nodes of an unsupported kind can be told then
         scope.unknown.update(proto.name for proto in model.graph.input)
     refusals = _import(model, scope)
@@ -82,12 +83,13 @@ def _translate(source: Source, model: onnx.ModelProto, read_names: set[str]) -> 
         if not source.standard or source.op not in IMPORTERS:
             raise Refusal("not supported")
         return
-    folded = None
+    folded, unfolded = None, ""
     try:
         folded = fold(source, model.opset_import)
-    except Refusal:
+    except Refusal as problem:
         if not source.standard or source.op not in IMPORTERS:
             raise
+        unfolded = f"; {problem}"
     if folded is not None:
         scope.constants.update(zip(outputs, folded, strict=False))
         return
@@ -96,7 +98,10 @@ def _translate(source: Source, model: onnx.ModelProto, read_names: set[str]) -> 
     for name in outputs[1:]:
         if name in read_names:
             raise Refusal(f"its output {name!r} is read, but only the first output is computed")
-    scope.values[outputs[0]] = IMPORTERS[source.op](source)
+    try:
+        scope.values[outputs[0]] = IMPORTERS[source.op](source)
+    except Refusal as problem:
+        raise Refusal(f"{problem}{unfolded}") from None
 
 
 def _check(proto: onnx.NodeProto, model: onnx.ModelProto) -> None:

@@ -50,6 +50,11 @@ def unsqueeze(source: Source) -> str:
     return _reshape(source, tuple(shape))
 
 
+def gather(source: Source) -> str:
+    (axis,) = source.axes([source.attribute("axis", 0)], len(source.shape()))
+    return source.node("gather", source.value(), source.indices(1), axis=axis)
+
+
 def transpose(source: Source) -> str:
     reverse = tuple(reversed(range(len(source.shape()))))
     return source.node("transpose", source.value(), perm=source.attribute("perm", reverse))

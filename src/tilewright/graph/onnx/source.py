@@ -14,6 +14,8 @@ from tilewright.graph.builder import Builder
 from tilewright.graph.ir import Attribute, Shape
 from tilewright.graph.onnx.check import MAX_ELEMENTS
 
+INDICES = ("int32", "int64")
+
 T = TypeVar("T", int, float, str, tuple[int, ...])
 
 
@@ -34,18 +36,26 @@ class Scope:
     values: dict[str, str] = field(default_factory=dict[str, str])
     unknown: set[str] = field(default_factory=set[str])
     pending: set[str] = field(default_factory=set[str])
+    integers: dict[str, str] = field(default_factory=dict[str, str])  # inputs, and their type
 
-    def value(self, name: str) -> str:
-        """Return the graph's name for `name`; a constant enters the graph when it is first used."""
+    def value(self, name: str, *, indices: bool = False) -> str:
+        """Return the graph's name for `name`; a constant enters the graph when it is first used.
+
+        Refuse what is not of float32, or as `indices` what is no integer.
+        """
+        constant = self.constants.get(name)
+        if name not in self.values and constant is None:
+            raise Refusal(f"{name!r} is read, but nothing makes it")
+        dtype = str(constant.dtype) if constant is not None else self.integers.get(name, "float32")
+        if indices and dtype not in INDICES:
+            raise Refusal(f"{name!r} is of type {dtype}; indices are of {' or '.join(INDICES)}")
+        if not indices and dtype != "float32":
+            raise Refusal(f"{name!r} is of type {dtype}; only float32 is computed")
         if name not in self.values:
-            if name not in self.constants:
-                raise Refusal(f"{name!r} is read, but nothing makes it")
-            array = self.constants[name]
-            if array.dtype != np.float32:
-                raise Refusal(f"{name!r} is of type {array.dtype}; only float32 is computed")
-            if not array.size:
-                raise Refusal(f"{name!r} has the shape {array.shape}, without elements")
-            self.values[name] = self.builder.constant(name, array)
+            assert constant is not None
+            if not constant.size:
+                raise Refusal(f"{name!r} has the shape {constant.shape}, without elements")
+            self.values[name] = self.builder.constant(name, constant)
         return self.values[name]
 
 
@@ -66,6 +76,10 @@ class Source:
 
     def value(self, index: int = 0) -> str:
         return self.scope.value(self._input(index))
+
+    def indices(self, index: int) -> str:
+        """Return the graph's name for an input of integers, which may be given at run time."""
+        return self.scope.value(self._input(index), indices=True)
 
     def shape(self, index: int = 0) -> Shape:
         name = self._input(index)

@@ -21,6 +21,7 @@ OPERATORS: Mapping[str, Operator] = {
     "dense": dense.Dense(),
     "relu": elementwise.Relu(),
     "add": elementwise.Add(),
+    "gather": movement.Gather(),
     "transpose": movement.Transpose(),
     "reshape": movement.Reshape(),
 }

@@ -26,6 +26,25 @@ class Transpose:
         return np.ascontiguousarray(inputs[0].transpose(ints(attributes, "perm")))
 
 
+class Gather:
+    """Slices of X along `axis`, at indices in the place of it: X, then integers of any shape.
+
+    One below zero counts from the end, and one beyond either end is that end.
+    """
+
+    def shape(self, inputs: Sequence[Shape], attributes: Attributes) -> Shape:
+        (X, indices), axis = inputs, attributes["axis"]
+        assert isinstance(axis, int)
+        refuse_unless(0 <= axis < len(X), f"a tensor of shape {X} has no axis {axis}.")
+        return (*X[:axis], *indices, *X[axis + 1 :])
+
+    def compute(self, inputs: Sequence[np.ndarray], attributes: Attributes) -> np.ndarray:
+        (X, indices), axis = inputs, attributes["axis"]
+        assert isinstance(axis, int)
+        n = X.shape[axis]
+        return np.take(X, np.clip(indices, -n, n - 1), axis)
+
+
 class Reshape:
     """The elements of X in their order, as an array of `shape`; it can share the memory of X."""
 

@@ -17,7 +17,8 @@ def fold_constants(graph: Graph) -> Graph:
         if all(name in constants for name in node.inputs):
             operands = [constants[name] for name in node.inputs]
             computed = OPERATORS[node.op].compute(operands, node.attributes)
-            constants[node.output.name] = np.ascontiguousarray(computed)
+            whole = np.ascontiguousarray(computed)
+            constants[node.output.name] = whole.reshape(node.output.shape)  # () as well
         else:
             kept.append(node)
     return replace(graph, nodes=tuple(kept), constants=constants)

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from tilewright.errors import SpaceError
-from tilewright.space.forgiving import Forgiving
 from tilewright.space.knobs import Knobs
 from tilewright.space.space import Space
 
@@ -53,7 +52,7 @@ def plain(raises: Raises, space: Space[Any], row: Any) -> tuple[bool, bool]:
 @pytest.mark.parametrize("late", [False, True], ids=["before the last", "after all"])
 @pytest.mark.parametrize("case", CASES)
 def test_each_row_stands_for_itself(case: str, late: bool):
-    space = Forgiving.declare(program(CASES[case], late=late))
+    space = Space.declare(program(CASES[case], late=late))
     rows = np.stack([space.row(i) for i in range(space.size)])
     truth = [plain(CASES[case], space, row) for row in rows]
     for _ in range(2):
@@ -76,7 +75,7 @@ def test_each_row_stands_for_itself(case: str, late: bool):
 
 @pytest.mark.parametrize("case", CASES)
 def test_moves_keep_to_the_space(case: str):
-    space = Forgiving.declare(program(CASES[case], late=False))
+    space = Space.declare(program(CASES[case], late=False))
     rng = np.random.default_rng(1)
     rows = space.sample(rng, 64)
     assert space.valid(space.neighbours(rng, rows)).all()
@@ -91,7 +90,7 @@ def test_what_is_known_to_raise_is_not_run_again():
         runs += 1
         return program(CASES["some rows"], late=True)(knob)
 
-    space = Forgiving.declare(counted)
+    space = Space.declare(counted)
     rows = space.sample(np.random.default_rng(0), 1000)
     space.populations(rows)
     runs = 0
@@ -107,7 +106,7 @@ def test_a_structure_that_always_raises_is_not_tried_row_by_row():
         runs += 1
         return program(CASES["one way"], late=False)(knob)
 
-    space = Forgiving.declare(counted)
+    space = Space.declare(counted)
     runs = 0
     rows = space.sample(np.random.default_rng(0), 1000)
     assert len({space.config(row)["way"] for row in rows}) == 3
@@ -121,7 +120,7 @@ def test_a_program_that_always_raises_says_what():
         raise RuntimeError("of all things")
 
     with pytest.raises(RuntimeError, match="of all things"):
-        Forgiving.declare(broken)
+        Space.declare(broken)
 
 
 def test_a_program_that_cannot_take_arrays_says_so():
@@ -131,7 +130,7 @@ def test_a_program_that_cannot_take_arrays_says_so():
         n = knob.size("n", [1, 2, 3, 4])
         return "large" if n > 2 else "small"
 
-    space = Forgiving.declare(branching)
+    space = Space.declare(branching)
     with pytest.raises(ValueError, match="truth value of an array"):
         space.populations(np.array([[0], [1], [2], [3]], np.int32))
 
@@ -143,7 +142,7 @@ def test_knobs_that_depend_on_knobs_are_refused_as_ever():
         return None
 
     with pytest.raises(SpaceError, match="may not depend"):
-        Forgiving.declare(unstable)
+        Space.declare(unstable)
 
 
 def test_requirements_nobody_meets_are_told_as_ever():
@@ -152,7 +151,7 @@ def test_requirements_nobody_meets_are_told_as_ever():
         raise RuntimeError("not reached by a candidate")
 
     with pytest.raises(SpaceError, match="no candidate tried meets its requirements"):
-        Forgiving.declare(impossible)
+        Space.declare(impossible)
 
 
 def test_candidates_of_a_branch_may_raise():
@@ -166,7 +165,7 @@ def test_candidates_of_a_branch_may_raise():
             raise ValueError("too deep")
         return tile * depth
 
-    space = Forgiving.declare(branched)
+    space = Space.declare(branched)
     rows = space.sample(np.random.default_rng(0), 100)
     made = [int(n) for _, made in space.populations(rows) for n in np.atleast_1d(made)]
     assert len(rows) == 3 + 9

@@ -1,0 +1,78 @@
+"""LiteRT (once TensorFlow Lite): XNNPACK, channels last, the models written without TensorFlow."""
+
+from __future__ import annotations
+
+import importlib.metadata
+from pathlib import Path
+
+import numpy as np
+from ai_edge_litert.interpreter import Interpreter
+
+from benchmarks.peers.rows import EPSILON, Rows
+from benchmarks.peers.tflite import Writer
+from benchmarks.peers.tflite_graph import written
+from benchmarks.peers.work import Chain, Convolution, Matmul, Subject, fitting
+
+NAME = "litert"
+SETTINGS = "XNNPACK, its default delegate; channels last, weights constant, num_threads set"
+
+
+def versions() -> str:
+    return f"ai-edge-litert {importlib.metadata.version('ai-edge-litert')}"
+
+
+def convolution(
+    work: Convolution | Chain,
+    threads: int,
+    *,
+    layouts: bool = False,  # noqa: ARG001 it has but one
+) -> list[Subject]:
+    writer = Writer()
+    x = value = writer.value(work.data.shape)
+    for layer in work.layers:
+        value = writer.convolution(
+            writer.pad(value, (layer.padding,) * 4), layer.weights, layer.biases,
+            (layer.stride,) * 2, relu=layer.relu,
+        )  # fmt: skip
+    return [subject(writer.finish([x], value), threads, work.data)]
+
+
+def matmul(work: Matmul, threads: int) -> list[Subject]:
+    writer = Writer()
+    x = writer.value(work.a.shape)
+    return [subject(writer.finish([x], writer.dense(x, work.b)), threads, work.a)]
+
+
+def rows(work: Rows, threads: int) -> list[Subject]:
+    writer = Writer()
+    data = [fitting(array, 2) if work.onnx == "MatMul" else array for array in work.varying]
+    inputs = [writer.value(array.shape) for array in data]
+    x = inputs[0]
+    match work.onnx:
+        case "Softmax":
+            made = writer.softmax(x)
+        case "Gelu":
+            made = writer.gelu(x)
+        case "MatMul":
+            made = writer.dense(x, work.data["W"].T)
+        case "LayerNormalization":  # which the schema lacks: by its parts, as TensorFlow has it
+            scale, shift = (writer.constant(work.data[name]) for name in work.inputs[1:])
+            made = writer.layer_norm(x, scale, shift, EPSILON)
+        case _:
+            raise NotImplementedError(f"LiteRT is not given {work.onnx} here")
+    return [subject(writer.finish(inputs, made), threads, *data)]
+
+
+def network(path: Path, threads: int, data: np.ndarray) -> list[Subject]:
+    """Prepare the ONNX model at `path`, its batch normalisations folded, channels last."""
+    last = np.ascontiguousarray(data.transpose(0, 2, 3, 1))
+    return [subject(written(path), threads, last)]
+
+
+def subject(model: bytes, threads: int, *data: np.ndarray) -> Subject:
+    interpreter = Interpreter(model_content=model, num_threads=threads)
+    interpreter.allocate_tensors()
+    for given, array in zip(interpreter.get_input_details(), data, strict=True):
+        interpreter.set_tensor(given["index"], array)
+    made = interpreter.get_output_details()[0]["index"]
+    return Subject(NAME, interpreter.invoke, lambda: interpreter.get_tensor(made), holds=model)

@@ -1,0 +1,93 @@
+"""Tables of measurements as Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from math import nan, prod
+from typing import TypedDict
+
+OWN = "tilewright"
+Seconds = Mapping[str, tuple[float, float]]  # of each subject, the median and the minimum
+
+
+class Row(TypedDict):
+    """What was measured of one work; `flops` are operations, `peak` operations a second."""
+
+    flops: float
+    peak: float
+    seconds: Seconds
+
+
+def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return a Markdown table; short rows are filled up with empty cells.
+
+    >>> print(table(["work", "ms"], [["C6", "1.0"], ["mean"]]))
+    | work | ms |
+    | --- | --- |
+    | C6 | 1.0 |
+    | mean | |
+    """
+    lines = [_line(header), _line(["---"] * len(header))]
+    lines += [_line([*row, *[""] * (len(header) - len(row))]) for row in rows]
+    return "\n".join(lines)
+
+
+def _line(cells: Sequence[str]) -> str:
+    return "".join(f"| {cell} " if cell else "| " for cell in cells) + "|"
+
+
+def geometric_mean(values: Sequence[float]) -> float:
+    return prod(values) ** (1 / len(values)) if values else nan
+
+
+def against(seconds: Seconds) -> tuple[float, float]:
+    """Return how many times faster ours is than PyTorch's best variant, and than the best peer.
+
+    >>> against({"tilewright": (1, 1), "pytorch eager": (3, 3), "pytorch mv": (2, 2), "x": (4, 4)})
+    (2.0, 2.0)
+    """
+    others = {name: medians[0] for name, medians in seconds.items() if name != OWN}
+    torch = [median for name, median in others.items() if name.startswith("pytorch")]
+    ours = seconds[OWN][0]
+    torch_best, best = (min(group, default=nan) / ours for group in (torch, others.values()))
+    return torch_best, best
+
+
+def speeds(rows: Mapping[str, Row]) -> str:
+    """Return median GFLOP/s (in brackets the best) and share of the peak of each subject."""
+    names = list(dict.fromkeys(name for row in rows.values() for name in row["seconds"]))
+    lines: list[list[str]] = []
+    ratios: list[tuple[float, float]] = []
+    for work, row in rows.items():
+        seconds = row["seconds"]
+        cells = [
+            speed(row["flops"], *seconds[name], row["peak"]) if name in seconds else "-"
+            for name in names
+        ]
+        ratios.append(against(seconds))
+        lines.append([work, *cells, *(f"{ratio:.2f} x" for ratio in ratios[-1])])
+    lines.append(["geometric mean", *[""] * len(names), *means(ratios)])
+    return table(["work", *names, "against torch", "against best"], lines)
+
+
+def speed(operations: float, median: float, least: float, peak: float) -> str:
+    """Return operations a second, in 10^9, as median, best and share of the peak.
+
+    >>> speed(2e9, 1.0, 0.5, 4e9)
+    '2 (4) 50%'
+    """
+    rate = operations / median
+    digits = 0 if rate >= 2e9 else 1
+    return f"{rate / 1e9:.{digits}f} ({operations / least / 1e9:.{digits}f}) {rate / peak:.0%}"
+
+
+def means(ratios: Sequence[tuple[float, ...]]) -> list[str]:
+    """Return the geometric mean of each column, of the numbers that it holds.
+
+    >>> means([(1.0, 4.0), (nan, 1.0)])
+    ['1.00 x', '2.00 x']
+    """
+    columns = (
+        [ratio for ratio in column if ratio == ratio] for column in zip(*ratios, strict=True)
+    )
+    return [f"{geometric_mean(column):.2f} x" for column in columns]
