@@ -46,6 +46,21 @@ def test_all_exact_factorisations_are_there(extent: int) -> None:
     assert exact <= set(factorisations(extent, 3))
 
 
+@given(extent=st.integers(1, 3000), multiple=st.sampled_from((1, 4, 16)))
+def test_between_adds_tiles_that_waste_little(extent: int, multiple: int) -> None:
+    plain = set(factorisations(extent, 3, multiple=multiple))
+    more = set(factorisations(extent, 3, multiple=multiple, between=True))
+    assert plain <= more
+    for *_, inner in more - plain:
+        assert inner % multiple == 0
+        assert -(-extent // inner) * inner - extent <= extent / 32
+
+
+def test_registers_that_powers_of_two_do_not_fill_are_filled() -> None:
+    assert {f[-1] for f in factorisations(1024, 3, 28, between=True)} >= {6, 10, 12, 14}
+    assert {f[-1] for f in factorisations(1024, 3, 128, 16, between=True)} >= {48, 80}
+
+
 def test_rich_divisors_are_left_exact_and_primes_get_tiles() -> None:
     assert all(math.prod(f) == 56 for f in factorisations(56, 3))
     inner = {f[-1] for f in factorisations(1009, 2)}

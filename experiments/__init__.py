@@ -1,0 +1,1 @@
+"""The experiments of the paper, and what they are run on."""
