@@ -25,6 +25,7 @@ from tilewright.cli.main import run
 from tilewright.cli.progress import describe
 from tilewright.errors import RecordsError
 from tilewright.records.store import Records
+from tilewright.search.guided import Quality
 
 Command = Callable[..., tuple[int, str, str]]
 
@@ -145,8 +146,24 @@ def test_a_profile_is_of_as_many_threads(
 def test_progress_shows_what_is_known(flops: int, best: float, said: str):
     task = SimpleNamespace(name="work", flops=flops)
     gflops = flops / best / 1e9 if flops else 0.0
-    session = SimpleNamespace(task=task, best=best, gflops=gflops, failures={})
+    session = SimpleNamespace(task=task, best=best, gflops=gflops, failures={}, quality=())
     assert describe(SimpleNamespace(session=session), 1e10).startswith(f"work: {said}")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("quality", "said"),
+    [
+        (Quality(32, 0.874, 0.5, True), "1 us; model ranks 87% right; failed: 2 run crash"),
+        (Quality(32, 0.5, 0.5, False), "; model ranks 50% right, not followed; failed"),
+        (Quality(32, math.nan, math.nan, False), "work: 1 us; failed"),
+    ],
+)
+def test_progress_shows_how_the_model_does(quality: Quality, said: str):
+    task = SimpleNamespace(name="work", flops=0)
+    session = SimpleNamespace(
+        task=task, best=1e-6, gflops=0.0, failures={"run crash": 2}, quality=[quality]
+    )
+    assert said in describe(SimpleNamespace(session=session), 1e10)  # type: ignore[arg-type]
 
 
 def test_the_version_is_printed(command: Command):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tilewright.expr.scalar import loads
-from tilewright.features import Context, Extractor, Joined, KnobValues, Relation
+from tilewright.features import Context, Extractor, Joined, KnobValues, Relation, Tree
 from tilewright.features.loops import COLUMNS, contexts
 from tilewright.loops.nodes import walk
 from tilewright.ops.conv2d import Conv2d
@@ -32,7 +32,7 @@ OPERATORS: tuple[Operator, ...] = (
     GatherElements((5, 19), (5, 16), 1),
 )
 NEST = (Context(), Relation())
-EXTRACTORS: tuple[Extractor, ...] = (*NEST, KnobValues(), Joined(NEST))
+EXTRACTORS: tuple[Extractor, ...] = (*NEST, KnobValues(), Joined(NEST), Tree())
 CONV = Task(Conv2d(1, 14, 14, 16, 32, (3, 3), pads=(1, 1, 1, 1), relu=True))
 
 
@@ -40,8 +40,8 @@ def rows(task: Task, n: int = 48, seed: int = 0) -> np.ndarray[Any, Any]:
     return task.space.sample(np.random.default_rng(seed), n)
 
 
-@pytest.mark.parametrize("extractor", NEST, ids=lambda e: type(e).__name__)
-def test_the_width_does_not_depend_on_the_program(extractor: Context | Relation):
+@pytest.mark.parametrize("extractor", [*NEST, Tree()], ids=lambda e: type(e).__name__)
+def test_the_width_does_not_depend_on_the_program(extractor: Context | Relation | Tree):
     widths = set[int]()
     for operator in OPERATORS:
         task = Task(operator)
@@ -75,6 +75,9 @@ def test_a_population_has_the_features_of_its_instances():
         for row, features in zip(population, together, strict=True):
             nest = CONV.schedule(CONV.space.config(row)).loops
             np.testing.assert_allclose(extractor.of(contexts(nest, 1))[0], features, rtol=1e-5)
+    for row, features in zip(population, Tree().extract(CONV.space, population), strict=True):
+        nest = CONV.schedule(CONV.space.config(row)).loops
+        np.testing.assert_allclose(Tree().of(nest, 1)[0], features, rtol=1e-5)
 
 
 def test_joined_features_lie_side_by_side():

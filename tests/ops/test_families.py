@@ -17,6 +17,7 @@ from tilewright.ops.activation import Activation, Clip
 from tilewright.ops.conv import Conv
 from tilewright.ops.conv2d import Conv2d
 from tilewright.ops.depthwise import Depthwise, DepthwisePointwise
+from tilewright.ops.elementwise import Add, Transpose
 from tilewright.ops.gather import Gather, GatherElements
 from tilewright.ops.matmul import Matmul
 from tilewright.ops.movement import Concat, Pad, Slice
@@ -140,18 +141,18 @@ def test_movement_copies_what_is_not_a_number():
         (lambda: Matmul(4, 4, 4, constant="C"), "'A', 'B', or ''"),
         (lambda: Matmul(0, 4, 4), "at least 1"),
         (lambda: Conv(1, (8, 8, 8, 8), 4, 4, (1, 1, 1, 1)), "one to three extents"),
-        (lambda: Conv(1, 8, 4, 4, (3,)), "one to three extents"),  # type: ignore[arg-type]
-        (lambda: Conv(1, (8,), 4, 4, 3), "with kernel 3"),  # type: ignore[arg-type]
-        (lambda: Conv(1, (8,), 4, 4, (2.5,)), "2 integers|1 integers"),  # type: ignore[arg-type]
+        (lambda: Conv(1, 8, 4, 4, (3,)), "size=8"),  # type: ignore[arg-type]
+        (lambda: Conv(1, (8,), 4, 4, 3), "kernel=3"),  # type: ignore[arg-type]
+        (lambda: Conv(1, (8,), 4, 4, (2.5,)), "whole numbers"),  # type: ignore[arg-type]
         (lambda: Conv(1, (8,), 4, 4, (3, 3)), "with kernel"),
-        (lambda: Conv(1, (8,), 4, 4, (3,), (0,)), "with stride"),
+        (lambda: Conv(1, (8,), 4, 4, (3,), (0,)), "stride=.*at least 1"),
         (lambda: Conv(1, (8,), 4, 4, (3,), pads=(1,)), "with pads"),
         (lambda: Conv(1, (8,), 4, 4, (3,), pads=(-1, 0)), "at least 0"),
         (lambda: Conv(1, (2,), 4, 4, (3,)), "would be empty"),
         (lambda: Conv(1, (8,), 4, 6, (3,), groups=4), "must divide"),
         (lambda: Depthwise(1, 2, 8, 4, (3, 3)), "would be empty"),
         (lambda: Depthwise(1, 8, 8, 4, (3, 3), multiplier=0), "at least 1"),
-        (lambda: DepthwisePointwise(1, 8, 8, 4, 4, (3, 3), stride=(0, 1)), "with stride"),
+        (lambda: DepthwisePointwise(1, 8, 8, 4, 4, (3, 3), stride=(0, 1)), "stride="),
         (lambda: TransposedConv(1, (8,), 4, 4, (3,), (2,), output_padding=(2,)), "less than"),
         (lambda: TransposedConv(1, (2,), 4, 4, (3,), pads=(2, 2)), "would be empty"),
         (lambda: TransposedConv(1, (8,), 4, 4, (3,), groups=3), "must divide"),
@@ -181,6 +182,10 @@ def test_movement_copies_what_is_not_a_number():
         (lambda: GatherElements((4, 4), (4,)), "as many dimensions"),
         (lambda: GatherElements((4, 4), (4, 5)), "none of them longer but for axis 0"),
         (lambda: Activation((), 4), "at least one"),
+        (lambda: Add((4, 4), (4, 3)), "repeated"),
+        (lambda: Add((4, 4), (4,)), "as many extents"),
+        (lambda: Transpose((4, 4), (0, 2)), "each of its dimensions once"),
+        (lambda: Transpose((4, 4), (0,)), "each of its dimensions once"),
         (lambda: Clip(1.0, 0.0), "lower"),
     ],
 )  # fmt: skip

@@ -1,10 +1,11 @@
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from tilewright.models import Predictor, Training
+from tilewright.models import Boosted, Predictor, Training, Transfer
 from tilewright.search import Annealing, Guided
 from tilewright.space.space import Population
 from tilewright.testing import toys
@@ -24,6 +25,10 @@ class Fixed:
         return self.sign * (-distance - 0.5 * (X[:, 6] - 4) ** 2).astype(np.float64)
 
 
+TOY = toys.problem()
+RANDOM = float(np.median(toys.score(TOY, TOY.space.sample(np.random.default_rng(1), 2000))))
+
+
 def _run(spec: Guided, batches: int = 4, size: int = 32):
     toy = toys.problem()
     searcher = spec.start(toy, np.random.default_rng(0))
@@ -38,16 +43,114 @@ def _run(spec: Guided, batches: int = 4, size: int = 32):
 
 def test_a_good_model_is_followed_and_its_quality_shown() -> None:
     searcher, medians = _run(Guided(Fixed(1.0), Annealing(chains=128)))
-    assert [q.followed for q in searcher.quality] == [True, True]
-    assert all(q.rows == 32 and q.accuracy > 0.8 for q in searcher.quality)
-    assert medians[1] > medians[0] + 2
+    assert [q.followed for q in searcher.quality] == [True] * 3
+    assert all(q.rows == 32 and q.accuracy > 0.7 for q in searcher.quality)
+    assert min(medians[1:]) > RANDOM + 2
 
 
 def test_a_wrong_model_and_one_that_says_nothing_are_not_followed() -> None:
-    for sign in (-1.0, 0.0):
+    for sign, judged in (-1.0, 4), (0.0, 3):
         searcher, medians = _run(Guided(Fixed(sign), Annealing(chains=128)), batches=5)
-        assert [q.followed for q in searcher.quality] == [False] * 3
-        assert min(medians[2:]) > medians[0] - 8, "later batches are as good as random"
+        assert [q.followed for q in searcher.quality] == [False] * judged
+        assert min(medians[2:]) > RANDOM - 8, "later batches are as good as random"
+
+
+def test_a_model_that_knows_something_leads_the_first_batch_but_for_a_quarter() -> None:
+    """Transfer's source is followed at once, and dropped at once where it misleads."""
+    toy = toys.problem()
+    for sign in (1.0, -1.0):
+        spec = Guided(Transfer(source=Fixed(sign)), Annealing(chains=128))
+        searcher = spec.start(toy, np.random.default_rng(0))
+        first = searcher.ask(32)
+        scores = toys.score(toy, first)
+        assert (np.mean(scores > RANDOM) > 0.75) == (sign > 0)
+        searcher.tell(first, scores)
+        second = toys.score(toy, searcher.ask(32))
+        assert [q.followed for q in searcher.quality] == [sign > 0]
+        assert (np.median(second) > RANDOM + 2) == (sign > 0)
+
+
+def test_weights_go_with_what_is_learnt() -> None:
+    """What the problem says of a row's noise is the weight of the row that the model gets."""
+    toy = toys.problem()
+    seen: list[Training] = []
+
+    @dataclass(frozen=True)
+    class Spy(Fixed):
+        def fit(self, data: Training, previous: Predictor | None = None) -> Predictor:  # noqa: ARG002
+            seen.append(data)
+            return self
+
+    problem = replace(toy, weigh=lambda rows: 1 / (1 + rows[:, 0].astype(float)))
+    searcher = Guided(Spy(0.0)).start(problem, np.random.default_rng(0))
+    rows = searcher.ask(16)
+    searcher.tell(rows, toys.score(toy, rows))
+    searcher.ask(16)
+    assert np.array_equal(seen[-1].weight, 1 / (1 + rows[:, 0].astype(float)))
+
+
+def test_rows_of_little_weight_do_not_lead_astray() -> None:
+    """A fifth of the scores is nonsense, and said to be: the search does as if it was not told."""
+
+    toy = toys.problem()
+
+    def last(weighed: bool) -> float:
+        found: list[float] = []
+        for seed in range(3):
+            rng, liars = np.random.default_rng(seed), set[bytes]()
+
+            def weigh(rows: Population, liars: set[bytes] = liars) -> NDArray[np.float64]:
+                return np.array([key not in liars for key in toy.space.keys(rows)], float)
+
+            problem = replace(toy, weigh=weigh if weighed else None)
+            searcher = Guided(optimiser=Annealing(chains=128)).start(problem, rng)
+            for _ in range(3):
+                rows = searcher.ask(32)
+                scores = toys.score(toy, rows)
+                lies = np.random.default_rng(seed + 9).random(len(rows)) < 0.4
+                liars.update(np.array(toy.space.keys(rows), object)[lies])
+                searcher.tell(
+                    rows, np.where(lies, np.random.default_rng(1).uniform(-60, 0, 32), scores)
+                )
+            found.append(float(np.median(toys.score(toy, searcher.ask(32)))))
+        return float(np.median(found))
+
+    assert last(weighed=True) > last(weighed=False)
+
+
+def _too_long(log: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Bodies of much code time out; until then more is better: the best stand beside failures."""
+    written = log[:, 2] + log[:, 5] + log[:, 6]
+    return np.where(written > 8.5, -np.inf, written - 0.5 * np.abs(log[:, 1] - 2))
+
+
+def _too_wide(log: NDArray[np.float64]) -> NDArray[np.float64]:
+    """What fails has nothing to do with what is good."""
+    distance = (log[:, 1] - 2) ** 2 + (log[:, 2] - 2) ** 2 + (log[:, 5] - 3) ** 2
+    return np.where(log[:, 6] + log[:, 4] > 6.5, -np.inf, -distance)
+
+
+@pytest.mark.parametrize("model", [Boosted(), Boosted("regression")], ids=["rank", "regression"])
+@pytest.mark.parametrize(("outcome", "share"), [(_too_long, 0.7), (_too_wide, 0.3)])
+def test_failures_are_avoided(
+    model: Boosted, outcome: Callable[[NDArray[np.float64]], NDArray[np.float64]], share: float
+) -> None:
+    """About a third of the space fails: after three batches much less of what is proposed does."""
+    toy = toys.problem()
+    rows = toy.space.sample(np.random.default_rng(5), 4000)
+    blind = float(np.isinf(outcome(toy.extract(rows).astype(float))).mean())
+    assert 0.28 < blind < 0.4
+    failed: list[float] = []
+    for seed in range(2):
+        spec = Guided(model, Annealing(chains=64))
+        searcher = spec.start(toy, np.random.default_rng(seed))
+        for batch in range(6):
+            rows = searcher.ask(32)
+            scores = outcome(toy.extract(rows).astype(float))
+            searcher.tell(rows, scores)
+            if batch >= 3:
+                failed.append(float(np.isinf(scores).mean()))
+    assert np.mean(failed) < share * blind, failed
 
 
 def test_epsilon_one_is_random_and_epsilon_zero_is_all_the_model_s() -> None:

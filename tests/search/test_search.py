@@ -1,17 +1,19 @@
 """Every search against the conformance suite, and against recorded measurements."""
 
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.search.recorded import DATA, load
 
 from tilewright.errors import ArgumentError
-from tilewright.models import Boosted
-from tilewright.search import Genetic, Guided, RandomSearch, Search
+from tilewright.models import Boosted, Ensemble, Transfer
+from tilewright.search import Annealing, Evolution, Genetic, Grid, Guided, RandomSearch, Search
 from tilewright.search.history import History, without_failures
 from tilewright.testing import SearchSuite, toys
+from tilewright.testing.recorded import read_table
 
+DATA = Path(__file__).parents[2] / "experiments" / "data"
 RECORDED = sorted(DATA.glob("gemm_*.csv.gz"))
 
 
@@ -34,22 +36,50 @@ class TestGuidedByRegression(SearchSuite):
     make = partial(Guided, Boosted("regression", rounds=50))
 
 
-def _share_of_best(search: Search, path: object, seed: int, trials: int) -> float:
+class TestGuidedByEvolution(SearchSuite):
+    beats_random = True
+    make = partial(Guided, optimiser=Evolution())
+
+
+class TestGuidedByEnsemble(SearchSuite):
+    beats_random = True
+    make = partial(
+        Guided, Ensemble(Boosted(rounds=25), members=3, acquisition="ei"), Annealing(chains=128)
+    )
+
+
+class TestGuidedByTransferOfNothing(SearchSuite):
+    beats_random = True
+    make = partial(Guided, Transfer(), Annealing(chains=128))
+
+
+class TestSpreadGrid(SearchSuite):
+    make = partial(Grid, spread=True)
+
+
+class TestGrid(SearchSuite):
+    make = Grid
+    seeded = False
+
+    def test_finds_good_candidates_and_learns_where_they_are(self) -> None:
+        """It finds what stands first: rows come in the order of their numbers."""
+        toy = toys.problem()
+        rows = np.concatenate([self.start(toy).ask(300)])
+        numbers = [toy.space.index(row) for row in rows]
+        assert numbers == sorted(numbers)
+        between = toy.space.rows(np.arange(numbers[-1] + 1))
+        assert len(rows) == toy.space.valid(between).sum()
+
+
+def _share_of_best(search: Search, path: Path, seed: int, trials: int) -> float:
     """Return the speed of the best of `trials` candidates by that of the best there is."""
-    problem, measure, best = load(path)  # type: ignore[arg-type]
-    searcher = search.start(problem, np.random.default_rng(seed))
-    found = -np.inf
-    for _ in range(trials // 32):
-        rows = searcher.ask(32)
-        scores = measure(rows)
-        searcher.tell(rows, scores)
-        found = max(found, scores.max())
-    return float(np.exp(found - best))
+    recorded = read_table(path)
+    searcher = search.start(recorded.problem, np.random.default_rng(seed))
+    return float(2.0 ** (recorded.run(searcher, trials)[-1] - recorded.best))
 
 
-@pytest.mark.skipif(not RECORDED, reason="the recorded data is not beside this checkout")
 @pytest.mark.parametrize("path", RECORDED, ids=lambda path: path.name.split(".")[0])
-def test_guided_beats_random_on_recorded_measurements(path: object) -> None:
+def test_guided_beats_random_on_recorded_measurements(path: Path) -> None:
     guided, blind = (
         np.mean([_share_of_best(search, path, seed, trials=160) for seed in range(3)])
         for search in (Guided(), RandomSearch())

@@ -1,14 +1,60 @@
 """The suites catch what they are there to catch: broken extensions fail them."""
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
 
+from tilewright.features import Context, Joined, KnobValues, Relation
+from tilewright.features.tree import Tree
+from tilewright.measure.build import Request
+from tilewright.measure.local import Local
 from tilewright.models import Boosted, Predictor, Training
+from tilewright.records import Measured, Outcome
 from tilewright.search import Problem, RandomSearch
-from tilewright.testing import CostModelSuite, SearchSuite
+from tilewright.testing import CostModelSuite, ExtractorSuite, MeasurerSuite, SearchSuite
+
+
+class TestContext(ExtractorSuite):
+    make = Context
+
+
+class TestRelation(ExtractorSuite):
+    make = Relation
+
+
+class TestJoined(ExtractorSuite):
+    make = partial(Joined, (Context(), Relation()))
+
+
+class TestTree(ExtractorSuite):
+    make = Tree
+
+
+class TestKnobValues(ExtractorSuite):
+    make = KnobValues
+
+
+class TestLocal(MeasurerSuite):
+    make = partial(Local, repeats=2, sample=1e-4)
+
+
+@dataclass
+class Alike:
+    """Takes as long for everything, and runs nothing."""
+
+    def measure(self, requests: Iterable[Request]) -> Iterator[Outcome]:
+        return (Measured((1e-3,)) for _ in requests)
+
+    def close(self) -> None: ...
+
+
+class TestAlike(MeasurerSuite):
+    make = Alike
+    runs = False
 
 
 @dataclass(frozen=True)
@@ -103,3 +149,47 @@ def test_a_model_of_noise_is_caught(test: str) -> None:
 def test_a_model_that_ignores_what_it_is_told_is_caught(test: str) -> None:
     with pytest.raises(AssertionError):
         getattr(_suite(CostModelSuite, Deaf), f"test_{test}")()
+
+
+@dataclass(frozen=True)
+class Drifting:
+    """Says something else of a row in other company, and calls all columns the same."""
+
+    version: int = 1
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return ("mean", "mean")
+
+    def extract(self, space: Any, rows: Any) -> Any:  # noqa: ARG002
+        return np.full((len(rows), 2), rows.sum(dtype=float) + 1, np.float32)
+
+
+@pytest.mark.parametrize(
+    "test",
+    [
+        "names_and_version",
+        "a_row_has_its_features_in_any_company",
+        "candidates_can_be_told_apart",
+    ],
+)
+def test_an_extractor_that_looks_at_company_is_caught(test: str) -> None:
+    with pytest.raises(AssertionError):
+        getattr(_suite(ExtractorSuite, Drifting), f"test_{test}")()
+
+
+@dataclass
+class Hasty(Alike):
+    """Takes all requests at once, and believes every candidate."""
+
+    def measure(self, requests: Iterable[Request]) -> Iterator[Outcome]:
+        return iter([Measured((1e-3,)) for _ in list(requests)])
+
+
+@pytest.mark.parametrize(
+    "test",
+    ["requests_are_taken_as_they_are_needed", "a_wrong_result_fails_in_its_place_and_alone"],
+)
+def test_a_measurer_that_checks_nothing_is_caught(test: str) -> None:
+    with pytest.raises(AssertionError):
+        getattr(_suite(MeasurerSuite, Hasty), f"test_{test}")()

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Self
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from tilewright.search.guided import Quality
     from tilewright.tuning.events import Event
 
 _EVERY = 10.0  # seconds between lines where there is no terminal
@@ -68,7 +69,7 @@ class Progress:
 
 
 def describe(event: Event, peak: float) -> str:
-    """Say where tuning is: the task, its best so far and share of peak, failures by class."""
+    """Say where tuning is: the task, its best so far, how its model does, failures by class."""
     session = event.session
     share = session.gflops * 1e9 / peak if peak else 0.0
     failed = ", ".join(f"{n} {kind}" for kind, n in session.failures.items())
@@ -78,4 +79,12 @@ def describe(event: Event, peak: float) -> str:
         best = f"{session.best * 1e6:.4g} us"  # it moves data, and computes nothing
     else:
         best = "no result yet"
-    return f"{session.task.name}: {best}" + (f"; failed: {failed}" if failed else "")
+    model = judged(session.quality[-1]) if session.quality else ""
+    return f"{session.task.name}: {best}{model}" + (f"; failed: {failed}" if failed else "")
+
+
+def judged(quality: Quality) -> str:
+    """Say how well the model ranked the last batch before it learnt from it."""
+    if math.isnan(quality.accuracy):
+        return ""
+    return f"; model ranks {quality.accuracy:.0%} right" + ", not followed" * (not quality.followed)

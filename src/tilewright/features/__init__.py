@@ -4,5 +4,6 @@ from tilewright.features.context import Context
 from tilewright.features.extractor import Extractor, Joined
 from tilewright.features.knob import KnobValues
 from tilewright.features.relation import Relation
+from tilewright.features.tree import Tree
 
-__all__ = ["Context", "Extractor", "Joined", "KnobValues", "Relation"]
+__all__ = ["Context", "Extractor", "Joined", "KnobValues", "Relation", "Tree"]

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from tilewright.models.model import Predictor
 from tilewright.models.objectives import Rank, Regression
+from tilewright.models.packed import Packed
 from tilewright.models.training import Training
 
 if TYPE_CHECKING:
@@ -75,6 +76,29 @@ class Trees:
             return np.zeros(0)
         return self.booster.inplace_predict(X, predict_type="margin").astype(np.float64)
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Trees) and self._bytes == other._bytes
+
+    def __hash__(self) -> int:
+        return hash(self._bytes)
+
+    @property
+    def _bytes(self) -> bytes:
+        return bytes(self.booster.save_raw("ubj"))
+
+    def pack(self) -> Packed:
+        """Pack the trees as XGBoost's own UBJSON, which holds no code."""
+        return Packed(data=self._bytes)
+
+    @staticmethod
+    def unpack(packed: Packed) -> Trees:
+        import xgboost
+
+        try:
+            return Trees(xgboost.Booster({"nthread": 1}, model_file=bytearray(packed.data)))
+        except xgboost.core.XGBoostError as error:
+            raise ValueError(f"XGBoost cannot read its trees: {error}") from error
+
 
 @dataclass(frozen=True, slots=True)
 class Zeros:
@@ -82,3 +106,10 @@ class Zeros:
 
     def predict(self, X: NDArray[np.float32]) -> NDArray[np.float64]:
         return np.zeros(len(X))
+
+    def pack(self) -> Packed:
+        return Packed()
+
+    @staticmethod
+    def unpack(packed: Packed) -> Zeros:  # noqa: ARG004
+        return Zeros()

@@ -24,7 +24,11 @@ class Predictor(Protocol):
 
 
 class CostModel(Protocol):
-    """A frozen spec of how to learn scores from features."""
+    """A frozen spec of how to learn scores from features.
+
+    An attribute `features`, if it has one, is the extractor that the model wants to learn from;
+    else it is given what it is given (in tuning, `tuning.session.FEATURES`).
+    """
 
     def fit(self, data: Training, previous: Predictor | None = None) -> Predictor:
         """Learn from all of `data`, deterministically; `previous` may serve as a warm start.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -21,6 +22,10 @@ class Objective(Protocol):
     def loss(self, f: Vector) -> float: ...
 
     def derivatives(self, f: Vector) -> tuple[Vector, Vector]: ...
+
+    def part(self, rows: NDArray[np.intp]) -> Objective:
+        """Return the loss of some rows, by number, without the others."""
+        ...
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -42,6 +47,7 @@ class Rank:
     """
 
     def __init__(self, data: Training) -> None:
+        self._data = data
         self._groups: list[_Sorted] = []
         for members in data.members():
             rows = members[np.argsort(-data.y[members], kind="stable")]
@@ -72,6 +78,9 @@ class Rank:
             g, h = _derivatives(group, f[group.rows])
             gradient[group.rows], hessian[group.rows] = group.scale * g, group.scale * h
         return gradient, hessian
+
+    def part(self, rows: NDArray[np.intp]) -> Rank:
+        return Rank(self._data.rows(rows))
 
 
 def _derivatives(group: _Sorted, f: Vector) -> tuple[Vector, Vector]:
@@ -116,3 +125,8 @@ class Regression:
 
     def derivatives(self, f: Vector) -> tuple[Vector, Vector]:
         return self._weight * (f - self._y), np.array(self._weight)
+
+    def part(self, rows: NDArray[np.intp]) -> Regression:
+        some = copy(self)
+        some._y, some._weight = self._y[rows], self._weight[rows]
+        return some

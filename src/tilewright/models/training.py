@@ -54,6 +54,12 @@ class Training:
         groups = len(np.unique(self.group))
         return f"Training({len(self)} rows, {self.X.shape[1]} features, {groups} groups)"
 
+    def rows(self, rows: NDArray[np.intp]) -> Training:
+        """Return some rows, by number, in this order; the same one may come several times."""
+        return Training(
+            self.X[rows], self.y[rows], self.group[rows], self.offset[rows], self.weight[rows]
+        )
+
     def members(self) -> list[NDArray[np.intp]]:
         """Return the row numbers of each group."""
         order = np.argsort(self.group, kind="stable")

@@ -1,1 +1,78 @@
-"""Operators: what each computes, and a space of ways to compute it; one family a file."""
+"""Operators: what each computes, and a space of ways to compute it; one family a file.
+
+Each is a frozen value, as `Conv2d(1, 56, 56, 64, 64, (3, 3), pads=(1, 1, 1, 1))`: give it to
+`tune`, or to a `Task`; its docstring says what its inputs are.
+"""
+
+from tilewright.ops.activation import (
+    Activation,
+    Clip,
+    Elu,
+    Gelu,
+    HardSigmoid,
+    HardSwish,
+    LeakyRelu,
+    Sigmoid,
+    Silu,
+    Tanh,
+)
+from tilewright.ops.conv import Conv
+from tilewright.ops.conv2d import Conv2d
+from tilewright.ops.dense import Dense
+from tilewright.ops.depthwise import Depthwise, DepthwisePointwise
+from tilewright.ops.elementwise import Add, Relu, Transpose
+from tilewright.ops.gather import Gather, GatherElements
+from tilewright.ops.matmul import Matmul
+from tilewright.ops.matvec import MatVec
+from tilewright.ops.movement import Concat, Pad, Slice
+from tilewright.ops.norm import GroupNorm, InstanceNorm, LayerNorm, RmsNorm
+from tilewright.ops.pool2d import GlobalAveragePool, Pool2d
+from tilewright.ops.quantized import Requantized
+from tilewright.ops.recurrent import GruCell, LstmCell
+from tilewright.ops.reduce import ArgMax, Reduction
+from tilewright.ops.resize import Resize
+from tilewright.ops.softmax import LogSoftmax, Softmax
+from tilewright.ops.transposed import TransposedConv
+
+__all__ = [
+    "Activation",
+    "Add",
+    "ArgMax",
+    "Clip",
+    "Concat",
+    "Conv",
+    "Conv2d",
+    "Dense",
+    "Depthwise",
+    "DepthwisePointwise",
+    "Elu",
+    "Gather",
+    "GatherElements",
+    "Gelu",
+    "GlobalAveragePool",
+    "GroupNorm",
+    "GruCell",
+    "HardSigmoid",
+    "HardSwish",
+    "InstanceNorm",
+    "LayerNorm",
+    "LeakyRelu",
+    "LogSoftmax",
+    "LstmCell",
+    "MatVec",
+    "Matmul",
+    "Pad",
+    "Pool2d",
+    "Reduction",
+    "Relu",
+    "Requantized",
+    "Resize",
+    "RmsNorm",
+    "Sigmoid",
+    "Silu",
+    "Slice",
+    "Softmax",
+    "Tanh",
+    "Transpose",
+    "TransposedConv",
+]

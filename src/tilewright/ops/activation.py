@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import tilewright.expr.tensor as te
 from tilewright import dtypes
 from tilewright.errors import ExpressionError
 from tilewright.expr.scalar import Scalar
-from tilewright.ops import mixed
+from tilewright.ops import fields, mixed
 
 Function: TypeAlias = Callable[[Scalar], Scalar]
 
@@ -101,6 +101,7 @@ class Clip:
     high: float | None = None
 
     def __post_init__(self) -> None:
+        fields.check(self)
         if self.low is not None and self.high is not None and self.low > self.high:
             raise ExpressionError(
                 f"clip between {self.low} and {self.high}: the first bound is the lower one."
@@ -124,15 +125,16 @@ class Activation:
     dtype: str = "float32"
 
     def __post_init__(self) -> None:
-        if not self.functions or self.size < 1:
+        fields.check(self)
+        if not self.functions or not all(map(_is_function, self.functions)):
             raise ExpressionError(
-                f"activation of {len(self.functions)} functions over {self.size} elements: give "
-                "at least one of each, as in Activation((Silu(),), 4096)."
+                f"Activation(functions={self.functions!r:.80}): functions is a tuple of at least "
+                "one function of a scalar, as in Activation((Silu(), Clip(0.0, 6.0)), 4096)."
             )
 
     @property
     def name(self) -> str:
-        return f"{' '.join(map(_called, self.functions))} {self.size}"
+        return f"{' '.join(map(_called, self.functions))} {self.size}{fields.of(self.dtype)}"
 
     def expression(self) -> te.Tensor:
         x = te.tensor("X", (self.size,), self.dtype)
@@ -142,6 +144,10 @@ class Activation:
         for function in self.functions:
             value = function(value)
         return te.stage("out", (i,), mixed.stored(value, self.dtype) if short else value)
+
+
+def _is_function(given: Any) -> bool:
+    return callable(given) and not isinstance(given, type)
 
 
 def _called(function: Function) -> str:

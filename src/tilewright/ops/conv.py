@@ -8,7 +8,7 @@ from typing import Any
 import tilewright.expr.tensor as te
 from tilewright.errors import ExpressionError
 from tilewright.expr.scalar import Scalar
-from tilewright.ops import mixed
+from tilewright.ops import fields, mixed
 from tilewright.ops.conv2d import epilogue
 
 SPATIAL = ("z", "y", "x")
@@ -40,6 +40,7 @@ class Conv:
     dtype: str = "float32"
 
     def __post_init__(self) -> None:
+        fields.check(self)
         complete(self, "conv", self.size)
         check_groups("conv", self.channels_in, self.channels_out, self.groups)
         if min(self.out) < 1:
@@ -64,7 +65,7 @@ class Conv:
         )
         extras = ((f"g{self.groups}", self.groups > 1), ("bias", self.bias),
                   ("add", self.residual), ("relu", self.relu))  # fmt: skip
-        return text + "".join(f" +{label}" for label, on in extras if on)
+        return text + "".join(f" +{label}" for label, on in extras if on) + fields.of(self.dtype)
 
     def expression(self) -> te.Tensor:
         """Return the stages: pad (if any), conv, and out (bias, residual and ReLU, if any).
@@ -117,23 +118,20 @@ def padded(x: te.Tensor, size: tuple[int, ...], pads: tuple[int, ...], fill: int
 
 
 def complete(op: object, kind: str, size: tuple[int, ...]) -> None:
-    """Fill in what a convolution leaves out, and refuse windows that make no sense."""
-    fields: dict[str, Any] = {"size": size} | vars(op)
-    if not isinstance(fields["size"], tuple | list) or not 1 <= len(size) <= len(SPATIAL):
+    """Fill in what a convolution leaves out, and refuse windows of other dimensions than its."""
+    given: dict[str, Any] = {"size": size} | vars(op)
+    if not 1 <= len(size) <= len(SPATIAL):
         raise ExpressionError(
             f"{kind} of size {size!r}: give a tuple of one to three extents, as in (224, 224)."
         )
     count = len(size)
     default = {"stride": (1,) * count, "dilation": (1,) * count, "pads": (0,) * 2 * count}
     for field in ("size", "kernel", "stride", "dilation", "pads"):
-        given, least = fields[field], 0 if field == "pads" else 1
         length = 2 * count if field == "pads" else count
-        whole = isinstance(given, tuple | list) and all(isinstance(n, int) for n in given)
-        value = tuple(given) or default.get(field, ()) if whole else ()
-        if len(value) != length or min(value) < least:
+        value = given[field] or default.get(field, ())
+        if len(value) != length:
             raise ExpressionError(
-                f"{kind} of size {size} with {field} {given!r}: give a tuple of {length} integers, "
-                f"each at least {least}."
+                f"{kind} of size {size} with {field} {value}: give a tuple of {length} integers."
             )
         if field in vars(op):
             object.__setattr__(op, field, value)
@@ -141,7 +139,7 @@ def complete(op: object, kind: str, size: tuple[int, ...]) -> None:
 
 def check_groups(kind: str, channels_in: int, channels_out: int, groups: int) -> None:
     for what, count in ("channels_in", channels_in), ("channels_out", channels_out):
-        if groups < 1 or count < 1 or count % groups:
+        if count % groups:
             raise ExpressionError(
                 f"{kind} with {what}={count} and groups={groups}: "
                 "the groups must divide the channels."

@@ -9,7 +9,7 @@ import tilewright.expr.tensor as te
 from tilewright.errors import ExpressionError
 from tilewright.expr.affine import Affine
 from tilewright.expr.scalar import Scalar
-from tilewright.ops import mixed
+from tilewright.ops import fields, mixed
 from tilewright.ops.winograd import winograd
 from tilewright.schedule.schedule import Schedule
 from tilewright.schedule.winograd import ERRORS
@@ -53,8 +53,8 @@ class Conv2d:
     tolerance: float = TOLERANCE
 
     def __post_init__(self) -> None:
-        number = isinstance(self.tolerance, int | float)  # pyright: ignore[reportUnnecessaryIsInstance]
-        if not number or not 0 <= self.tolerance < 1:
+        fields.check(self)
+        if not 0 <= self.tolerance < 1:
             raise ExpressionError(
                 f"conv2d with tolerance={self.tolerance!r}: give the error that an algorithm may "
                 "add to that of rounding, as a share of the largest result, such as "
@@ -92,7 +92,7 @@ class Conv2d:
         )
         extras = ((f"g{self.groups}", self.groups > 1), ("bias", self.bias),
                   ("add", self.residual), ("relu", self.relu))  # fmt: skip
-        return text + "".join(f" +{label}" for label, on in extras if on)
+        return text + "".join(f" +{label}" for label, on in extras if on) + fields.of(self.dtype)
 
     def expression(self) -> te.Tensor:
         """Return the stages: pad (if any), conv, and out (bias, residual and ReLU, if any).

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import tilewright.expr.tensor as te
-from tilewright.ops import mixed
+from tilewright.ops import fields, mixed
 from tilewright.ops.conv2d import epilogue
 
 
@@ -21,11 +21,14 @@ class Dense:
     relu: bool = False
     dtype: str = "float32"
 
+    def __post_init__(self) -> None:
+        fields.check(self)
+
     @property
     def name(self) -> str:
         extras = (("bias", self.bias), ("add", self.residual), ("relu", self.relu))
         text = f"dense {self.rows}x{self.features_in} -> {self.features_out}"
-        return text + "".join(f" +{label}" for label, on in extras if on)
+        return text + "".join(f" +{label}" for label, on in extras if on) + fields.of(self.dtype)
 
     def expression(self) -> te.Tensor:
         """Return the stages; their types are those of `mixed`."""

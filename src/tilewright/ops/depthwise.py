@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import tilewright.expr.tensor as te
 from tilewright.errors import ExpressionError
 from tilewright.loops.nodes import MAX_LOCAL
-from tilewright.ops import mixed
-from tilewright.ops.conv import by, complete, padded
+from tilewright.ops import fields, mixed
+from tilewright.ops.conv import by, padded
 from tilewright.ops.conv2d import epilogue
 from tilewright.schedule.schedule import Schedule
 from tilewright.space.derive import derive, inline_elementwise
@@ -46,12 +46,7 @@ class Depthwise:
     dtype: str = "float32"
 
     def __post_init__(self) -> None:
-        complete(self, "depthwise", self.size)
-        if self.channels < 1 or self.multiplier < 1:
-            raise ExpressionError(
-                f"depthwise of channels={self.channels} with multiplier={self.multiplier}: both "
-                "must be at least 1."
-            )
+        fields.check(self)
         if min(self.out) < 1:
             raise ExpressionError(
                 f"depthwise of {by(self.size)} with kernel {self.kernel}, pads {self.pads}, "
@@ -77,7 +72,7 @@ class Depthwise:
             f"depthwise {self.batch}x{by(self.size)}x{self.channels}{many}, {by(self.kernel)} "
             f"/{by(self.stride)}"
         )
-        return text + "".join(f" +{label}" for label, on in extras if on)
+        return text + "".join(f" +{label}" for label, on in extras if on) + fields.of(self.dtype)
 
     def expression(self) -> te.Tensor:
         """Return the stages: pad (if any), depthwise, and out (bias and ReLU, if any).
@@ -129,11 +124,8 @@ class DepthwisePointwise:
     dtype: str = "float32"
 
     def __post_init__(self) -> None:
-        complete(self, "depthwise", (self.height, self.width))
-        if self.channels_out < 1:
-            raise ExpressionError(
-                f"{self.name} with channels_out={self.channels_out}: it must be at least 1."
-            )
+        fields.check(self)
+        _ = self.depthwise  # refuses what cannot be
 
     @property
     def depthwise(self) -> Depthwise:
@@ -150,7 +142,7 @@ class DepthwisePointwise:
             f"depthwise {self.batch}x{self.height}x{self.width}x{self.channels}, "
             f"{by(self.kernel)} /{by(self.stride)}, pointwise -> {self.channels_out}"
         )
-        return text + "".join(f" +{label}" for label, on in extras if on)
+        return text + "".join(f" +{label}" for label, on in extras if on) + fields.of(self.dtype)
 
     def expression(self) -> te.Tensor:
         """Return the stages: pad, depthwise, hidden (bias, ReLU), pointwise, out (bias, ReLU)."""

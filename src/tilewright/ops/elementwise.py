@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from math import prod
 
 import tilewright.expr.tensor as te
+from tilewright.errors import ExpressionError
 from tilewright.expr.scalar import Scalar
+from tilewright.ops import fields
 
 
 @dataclass(frozen=True)
@@ -16,9 +18,12 @@ class Relu:
     size: int
     dtype: str = "float32"
 
+    def __post_init__(self) -> None:
+        fields.check(self)
+
     @property
     def name(self) -> str:
-        return f"relu {self.size}"
+        return f"relu {self.size}{fields.of(self.dtype)}"
 
     def expression(self) -> te.Tensor:
         x = te.tensor("X", (self.size,), self.dtype)
@@ -33,9 +38,19 @@ class Add:
     other: tuple[int, ...]
     dtype: str = "float32"
 
+    def __post_init__(self) -> None:
+        fields.check(self)
+        if len(self.shape) != len(self.other) or any(
+            n not in (1, whole) for n, whole in zip(self.other, self.shape, strict=True)
+        ):
+            raise ExpressionError(
+                f"add of {self.shape} and {self.other}: give as many extents, each that of X, or "
+                "1, along which R is repeated."
+            )
+
     @property
     def name(self) -> str:
-        return f"add {'x'.join(map(str, self.shape))}"
+        return f"add {'x'.join(map(str, self.shape))}{fields.of(self.dtype)}"
 
     def expression(self) -> te.Tensor:
         whole = self.shape == self.other
@@ -59,9 +74,18 @@ class Transpose:
     order: tuple[int, ...]
     dtype: str = "float32"
 
+    def __post_init__(self) -> None:
+        fields.check(self)
+        if sorted(self.order) != list(range(len(self.shape))):
+            raise ExpressionError(
+                f"transpose of {self.shape} to the order {self.order}: give each of its "
+                f"dimensions once, such as {tuple(reversed(range(len(self.shape))))}."
+            )
+
     @property
     def name(self) -> str:
-        return f"transpose {'x'.join(map(str, self.shape))} to {self.order}"
+        shape = "x".join(map(str, self.shape))
+        return f"transpose {shape} to {self.order}{fields.of(self.dtype)}"
 
     def expression(self) -> te.Tensor:
         x = te.tensor("X", self.shape, self.dtype)

@@ -13,12 +13,16 @@ from math import prod
 import tilewright.expr.tensor as te
 from tilewright import dtypes
 from tilewright.errors import ExpressionError
+from tilewright.ops import fields
 from tilewright.ops.fold import axes_of, rows_of
 
 
 @dataclass(frozen=True)
 class Gather:
-    """X[.., I[..], ..]: slices of X along `axis`, as numpy.take and ONNX's Gather take them.
+    """X[.., I[..], ..]: slices of X along `axis`, as ONNX's Gather, or numpy.take, takes them.
+
+    Where numpy.take raises an error, for an index beyond either end, the slice at that end is
+    taken; an index below zero counts from the end first.
 
     X is seen as (outer, axis, inner), without dimensions of one element before and after the axis,
     and I as one dimension of all its elements, in the place of the axis of the result.
@@ -31,12 +35,13 @@ class Gather:
     index_dtype: str = "int64"
 
     def __post_init__(self) -> None:
+        fields.check(self)
         axes_of("gather", self.shape, self.axis)
-        _check_indices("gather", self.indices, self.index_dtype)
+        _check_indices("gather", self.index_dtype)
 
     @property
     def name(self) -> str:
-        return _name("gather", self.shape, self.indices, self.axis)
+        return _name("gather", self)
 
     def expression(self) -> te.Tensor:
         outer, n, *inner = rows_of(self.shape, self.axis % len(self.shape))
@@ -52,6 +57,8 @@ class Gather:
 class GatherElements:
     """Elements of X, each at its own place along `axis`, as numpy.take_along_axis takes them.
 
+    An index beyond either end takes the element at that end, as of `Gather`.
+
     The result has the shape of I, which is in no other dimension longer than X.
     """
 
@@ -62,8 +69,9 @@ class GatherElements:
     index_dtype: str = "int64"
 
     def __post_init__(self) -> None:
+        fields.check(self)
         (axis,) = axes_of("gather elements", self.shape, self.axis)
-        _check_indices("gather elements", self.indices, self.index_dtype)
+        _check_indices("gather elements", self.index_dtype)
         if len(self.shape) != len(self.indices) or any(
             m > n
             for d, (m, n) in enumerate(zip(self.indices, self.shape, strict=True))
@@ -76,7 +84,7 @@ class GatherElements:
 
     @property
     def name(self) -> str:
-        return _name("gather elements", self.shape, self.indices, self.axis)
+        return _name("gather elements", self)
 
     def expression(self) -> te.Tensor:
         x = te.tensor("X", self.shape, self.dtype)
@@ -86,13 +94,12 @@ class GatherElements:
         return te.stage("out", at, x[(*at[:axis], ids[at], *at[axis + 1 :])])
 
 
-def _name(kind: str, shape: tuple[int, ...], indices: tuple[int, ...], axis: int) -> str:
-    given, at = ("x".join(map(str, extents)) or "one" for extents in (shape, indices))
-    return f"{kind} {given} at {at} along {axis % len(shape)}"
+def _name(kind: str, of: Gather | GatherElements) -> str:
+    given, at = ("x".join(map(str, extents)) or "one" for extents in (of.shape, of.indices))
+    by = "" if of.index_dtype == "int64" else f" {of.index_dtype}"
+    return f"{kind} {given} at {at}{by} along {of.axis % len(of.shape)}{fields.of(of.dtype)}"
 
 
-def _check_indices(kind: str, indices: tuple[int, ...], dtype: str) -> None:
+def _check_indices(kind: str, dtype: str) -> None:
     if dtypes.is_float(dtype) or dtype == "bool":
         raise ExpressionError(f"{kind} at indices of {dtype}: they are integers, as int64.")
-    if any(extent < 1 for extent in indices):
-        raise ExpressionError(f"{kind} at indices of shape {indices}: extents are at least 1.")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import tilewright.expr.tensor as te
 from tilewright.errors import ExpressionError
 from tilewright.expr.affine import Affine
-from tilewright.ops import mixed
+from tilewright.ops import fields, mixed
 from tilewright.ops.conv2d import epilogue
 
 
@@ -37,11 +37,7 @@ class Matmul:
     dtype: str = "float32"
 
     def __post_init__(self) -> None:
-        if min(self.rows, self.depth, self.columns, *self.batch) < 1:
-            raise ExpressionError(
-                f"matmul of {self.rows} x {self.depth} by {self.depth} x {self.columns} with batch "
-                f"{self.batch}: every extent is at least 1."
-            )
+        fields.check(self)
         for which, of in ("batch_a", self.batch_a), ("batch_b", self.batch_b):
             if of is not None and (
                 len(of) != len(self.batch)
@@ -66,7 +62,7 @@ class Matmul:
             ("relu", self.relu),
         )
         text = f"matmul {batch}{self.rows}x{self.depth}{a} by {self.depth}x{self.columns}{b}"
-        return text + "".join(f" +{label}" for label, on in extras if on)
+        return text + "".join(f" +{label}" for label, on in extras if on) + fields.of(self.dtype)
 
     def expression(self) -> te.Tensor:
         batch_a = self.batch if self.batch_a is None else self.batch_a

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import tilewright.expr.tensor as te
-from tilewright.ops import mixed
+from tilewright.ops import fields, mixed
 from tilewright.ops.conv2d import epilogue
 
 
@@ -23,11 +23,14 @@ class MatVec:
     relu: bool = False
     dtype: str = "float32"
 
+    def __post_init__(self) -> None:
+        fields.check(self)
+
     @property
     def name(self) -> str:
         extras = (("bias", self.bias), ("relu", self.relu), ("varying", not self.constant))
         text = f"matvec {self.rows}x{self.columns}"
-        return text + "".join(f" +{label}" for label, on in extras if on)
+        return text + "".join(f" +{label}" for label, on in extras if on) + fields.of(self.dtype)
 
     def expression(self) -> te.Tensor:
         weight = mixed.weights(self.dtype)

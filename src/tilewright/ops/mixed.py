@@ -104,5 +104,5 @@ def check_mean(what: str, dtype: str) -> None:
 
 def check_float(what: str, dtype: str) -> None:
     """Refuse what is not a float."""
-    if not dtypes.is_float(dtypes.check(dtype)):
+    if not dtypes.is_float(dtype):
         raise ExpressionError(f"{what} of {dtype}: it is of floats; cast X to one first.")

@@ -9,6 +9,7 @@ from tilewright import dtypes
 from tilewright.errors import ExpressionError
 from tilewright.expr.affine import Affine
 from tilewright.expr.scalar import Scalar
+from tilewright.ops import fields
 
 
 @dataclass(frozen=True)
@@ -20,6 +21,7 @@ class Concat:
     dtype: str = "float32"
 
     def __post_init__(self) -> None:
+        fields.check(self)
         _check_axis("concat", self.shapes[0] if self.shapes else (), self.axis)
         rest = {(*shape[: self.axis], *shape[self.axis + 1 :]) for shape in self.shapes}
         if len(rest) != 1 or len({len(shape) for shape in self.shapes}) != 1:
@@ -29,7 +31,8 @@ class Concat:
 
     @property
     def name(self) -> str:
-        return f"concat {' '.join(map(_by, self.shapes))} along {self.axis}"
+        shapes = " ".join(map(_by, self.shapes))
+        return f"concat {shapes} along {self.axis}{fields.of(self.dtype)}"
 
     def expression(self) -> te.Tensor:
         d = self.axis
@@ -59,6 +62,7 @@ class Slice:
     dtype: str = "float32"
 
     def __post_init__(self) -> None:
+        fields.check(self)
         lengths = {len(self.shape), len(self.start), len(self.count), len(self.step)}
         ends = [
             start + (count - 1) * step
@@ -93,7 +97,8 @@ class Slice:
 
     @property
     def name(self) -> str:
-        return f"slice {_by(self.shape)} from {self.start} by {self.step} to {_by(self.count)}"
+        text = f"slice {_by(self.shape)} from {self.start} by {self.step} to {_by(self.count)}"
+        return text + fields.of(self.dtype)
 
     def expression(self) -> te.Tensor:
         x, at = te.tensor("X", self.shape, self.dtype), _axes(self.count)
@@ -117,9 +122,10 @@ class Pad:
     dtype: str = "float32"
 
     def __post_init__(self) -> None:
+        fields.check(self)
         if self.mode not in ("constant", "edge", "reflect"):
             raise ExpressionError(f"pad with mode {self.mode!r}: it is constant, edge or reflect.")
-        if dtypes.number(self.value, dtypes.check(self.dtype)) is None:
+        if dtypes.number(self.value, self.dtype) is None:
             raise ExpressionError(
                 f"pad of {self.dtype} with value {self.value}: it is a number of that type."
             )
@@ -134,7 +140,8 @@ class Pad:
 
     @property
     def name(self) -> str:
-        return f"pad {_by(self.shape)} by {self.before} and {self.behind}, {self.mode}"
+        text = f"pad {_by(self.shape)} by {self.before} and {self.behind}, {self.mode}"
+        return text + fields.of(self.dtype)
 
     def expression(self) -> te.Tensor:
         x = te.tensor("X", self.shape, self.dtype)

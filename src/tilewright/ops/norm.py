@@ -18,7 +18,7 @@ from tilewright.errors import ExpressionError
 from tilewright.expr.affine import Affine
 from tilewright.expr.scalar import Scalar
 from tilewright.expr.tensor import Reduce
-from tilewright.ops import mixed
+from tilewright.ops import fields, mixed
 
 At = Callable[[Sequence[te.Axis], Sequence[te.Axis]], tuple[te.Axis, ...]]
 """How a tensor is indexed by the axes of its rows, and those inside of a row."""
@@ -39,11 +39,12 @@ class LayerNorm:
     dtype: str = "float32"
 
     def __post_init__(self) -> None:
+        fields.check(self)
         _check("layer_norm", self.shape, self.axis, self.dtype)
 
     @property
     def name(self) -> str:
-        return f"layer_norm {'x'.join(map(str, self.shape))} from {self.axis % len(self.shape)}"
+        return _named("layer_norm", self)
 
     def expression(self) -> te.Tensor:
         rows, features = _features(self.shape, self.axis)
@@ -66,11 +67,12 @@ class RmsNorm:
     dtype: str = "float32"
 
     def __post_init__(self) -> None:
+        fields.check(self)
         _check("rms_norm", self.shape, self.axis, self.dtype)
 
     @property
     def name(self) -> str:
-        return f"rms_norm {'x'.join(map(str, self.shape))} from {self.axis % len(self.shape)}"
+        return _named("rms_norm", self)
 
     def expression(self) -> te.Tensor:
         rows, features = _features(self.shape, self.axis)
@@ -107,8 +109,9 @@ class GroupNorm:
     dtype: str = "float32"
 
     def __post_init__(self) -> None:
+        fields.check(self)
         mixed.check_float("group_norm", self.dtype)
-        if self.groups < 1 or self.channels % self.groups:
+        if self.channels % self.groups:
             raise ExpressionError(
                 f"group_norm of {self.channels} channels in {self.groups} groups: "
                 "groups must divide the channels."
@@ -118,7 +121,7 @@ class GroupNorm:
     def name(self) -> str:
         order = "channels last" if self.channels_last else "channels first"
         size = f"{self.batch}x{self.channels}x{self.pixels}"
-        return f"group_norm {size} in {self.groups} groups, {order}"
+        return f"group_norm {size} in {self.groups} groups, {order}{fields.of(self.dtype)}"
 
     def expression(self) -> te.Tensor:
         each = self.channels // self.groups
@@ -161,18 +164,25 @@ class InstanceNorm:
     dtype: str = "float32"
 
     def __post_init__(self) -> None:
+        fields.check(self)
         mixed.check_float("instance_norm", self.dtype)
 
     @property
     def name(self) -> str:
         order = "channels last" if self.channels_last else "channels first"
-        return f"instance_norm {self.batch}x{self.channels}x{self.pixels}, {order}"
+        size = f"{self.batch}x{self.channels}x{self.pixels}"
+        return f"instance_norm {size}, {order}{fields.of(self.dtype)}"
 
     def expression(self) -> te.Tensor:
         return GroupNorm(
             self.batch, self.channels, self.pixels, self.channels, self.scale, self.bias,
             self.channels_last, self.epsilon, self.dtype,
         ).expression()  # fmt: skip
+
+
+def _named(what: str, norm: LayerNorm | RmsNorm) -> str:
+    shape, axis = "x".join(map(str, norm.shape)), norm.axis % len(norm.shape)
+    return f"{what} {shape} from {axis}{fields.of(norm.dtype)}"
 
 
 def _check(what: str, shape: tuple[int, ...], axis: int, dtype: str) -> None:

@@ -12,7 +12,7 @@ import tilewright.expr.tensor as te
 from tilewright import dtypes
 from tilewright.errors import ExpressionError
 from tilewright.expr.scalar import Const, Scalar
-from tilewright.ops import mixed
+from tilewright.ops import fields, mixed
 from tilewright.ops.conv2d import stage_of
 
 
@@ -37,6 +37,7 @@ class Pool2d:
     dtype: str = "float32"
 
     def __post_init__(self) -> None:
+        fields.check(self)
         size = f"{self.height} x {self.width} with kernel {self.kernel}, pads {self.pads}"
         if self.kind not in ("max", "average"):
             raise ExpressionError(f"unknown kind {self.kind!r} of pool2d: it is max or average.")
@@ -59,7 +60,7 @@ class Pool2d:
     def name(self) -> str:
         return (
             f"{self.kind}_pool2d {self.batch}x{self.height}x{self.width}x{self.channels}, "
-            f"{self.kernel[0]}x{self.kernel[1]} /{self.stride[0]}"
+            f"{self.kernel[0]}x{self.kernel[1]} /{self.stride[0]}{fields.of(self.dtype)}"
         )
 
     def expression(self) -> te.Tensor:
@@ -125,11 +126,13 @@ class GlobalAveragePool:
     dtype: str = "float32"
 
     def __post_init__(self) -> None:
+        fields.check(self)
         mixed.check_mean("global_average_pool", self.dtype)
 
     @property
     def name(self) -> str:
-        return f"global_average_pool {self.batch}x{self.height}x{self.width}x{self.channels}"
+        size = f"{self.batch}x{self.height}x{self.width}x{self.channels}"
+        return f"global_average_pool {size}{fields.of(self.dtype)}"
 
     def expression(self) -> te.Tensor:
         x = te.tensor("X", (self.batch, self.height, self.width, self.channels), self.dtype)

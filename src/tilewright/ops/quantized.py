@@ -12,7 +12,7 @@ import tilewright.expr.tensor as te
 from tilewright import dtypes
 from tilewright.errors import ExpressionError
 from tilewright.expr.scalar import Scalar
-from tilewright.ops import mixed
+from tilewright.ops import fields, mixed
 from tilewright.ops.conv import Conv
 from tilewright.ops.conv2d import Conv2d, channel_of, stage_of
 from tilewright.ops.dense import Dense
@@ -41,13 +41,14 @@ class Requantized:
     input_zero_point: int = 0
 
     def __post_init__(self) -> None:
+        fields.check(self)
         if not isinstance(self.of, Sums):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise ExpressionError(
                 f"cannot requantize {self.of!r}: it takes a Conv, Conv2d, Dense or Depthwise."
             )
         if self.of.dtype not in ("uint8", "int8") or getattr(self.of, "residual", False):
             raise ExpressionError(
-                f"cannot requantize {self.of.name} of {self.of.dtype}: it takes an operator of "
+                f"cannot requantize {self.of!r}: it takes an operator of "
                 "uint8 or int8 without residual, as in Dense(8, 64, 64, dtype='uint8')."
             )
         if self.to not in ("float32", "uint8", "int8"):
@@ -61,13 +62,13 @@ class Requantized:
             )
         if not _holds(self.of.dtype, self.input_zero_point):
             raise ExpressionError(
-                f"cannot requantize {self.of.name} of {self.of.dtype} with input_zero_point "
+                f"cannot requantize {self.of.name} with input_zero_point "
                 f"{self.input_zero_point}: it is a number of that type."
             )
 
     @property
     def name(self) -> str:
-        return f"{self.of.name} of {self.of.dtype} to {self.to}"
+        return f"{self.of.name} to {self.to}"
 
     def expression(self) -> te.Tensor:
         fill = self.input_zero_point

@@ -9,9 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import tilewright.expr.tensor as te
-from tilewright.errors import ExpressionError
 from tilewright.expr.scalar import Scalar
-from tilewright.ops import mixed
+from tilewright.ops import fields, mixed
 
 
 @dataclass(frozen=True)
@@ -32,12 +31,14 @@ class LstmCell:
     dtype: str = "float32"
 
     def __post_init__(self) -> None:
-        _check("lstm cell", self.batch, self.inputs, self.hidden, self.dtype)
+        fields.check(self)
+        mixed.check_float("lstm cell", self.dtype)
 
     @property
     def name(self) -> str:
         text = f"lstm_cell {self.batch}x{self.inputs} -> {self.hidden}"
-        return text + " +bias" * self.bias + " +peepholes" * self.peepholes
+        extras = " +bias" * self.bias + " +peepholes" * self.peepholes
+        return text + extras + fields.of(self.dtype)
 
     def expression(self) -> te.Tensor:
         """Return the stages: input and recurrent products, gates, the new cell, both states."""
@@ -84,12 +85,14 @@ class GruCell:
     dtype: str = "float32"
 
     def __post_init__(self) -> None:
-        _check("gru cell", self.batch, self.inputs, self.hidden, self.dtype)
+        fields.check(self)
+        mixed.check_float("gru cell", self.dtype)
 
     @property
     def name(self) -> str:
         late = " linear before reset" * self.linear_before_reset
-        return f"gru_cell {self.batch}x{self.inputs} -> {self.hidden}{late}" + " +bias" * self.bias
+        text = f"gru_cell {self.batch}x{self.inputs} -> {self.hidden}{late}"
+        return text + " +bias" * self.bias + fields.of(self.dtype)
 
     def expression(self) -> te.Tensor:
         """Return the stages: products, gates, the reset state and its product (or not), out."""
@@ -152,11 +155,3 @@ class _Products:
         k = te.reduce_axis(f"{name}_k", source.shape[1])
         weight = weights[(q + gate) * self._hidden + u, k]
         return te.stage(name, (n, q, u), te.sum(mixed.product(source[n, k], weight), over=k))
-
-
-def _check(kind: str, batch: int, inputs: int, hidden: int, dtype: str) -> None:
-    mixed.check_float(kind, dtype)
-    if min(batch, inputs, hidden) < 1:
-        raise ExpressionError(
-            f"{kind} with batch={batch}, inputs={inputs} and hidden={hidden}: each is at least 1."
-        )

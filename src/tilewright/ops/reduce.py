@@ -10,7 +10,7 @@ from tilewright import dtypes
 from tilewright.errors import ExpressionError
 from tilewright.expr.scalar import equal, not_equal
 from tilewright.expr.tensor import REDUCTIONS, Reduce
-from tilewright.ops import mixed
+from tilewright.ops import fields, mixed
 from tilewright.ops.fold import axes_of, folded, rows_of
 
 KINDS = (*REDUCTIONS, "mean")
@@ -32,6 +32,7 @@ class Reduction:
     dtype: str = "float32"
 
     def __post_init__(self) -> None:
+        fields.check(self)
         if self.kind not in KINDS:
             raise ExpressionError(f"unknown reduction {self.kind!r}: it is {', '.join(KINDS)}.")
         if self.kind == "mean":
@@ -41,7 +42,8 @@ class Reduction:
     @property
     def name(self) -> str:
         over = ", ".join(map(str, axes_of(self.kind, self.shape, self.axes)))
-        return f"{self.kind} {'x'.join(map(str, self.shape))} over {over}"
+        shape = "x".join(map(str, self.shape))
+        return f"{self.kind} {shape} over {over}{fields.of(self.dtype)}"
 
     def expression(self) -> te.Tensor:
         shape, gone = folded(self.shape, axes_of(self.kind, self.shape, self.axes))
@@ -76,11 +78,13 @@ class ArgMax:
     dtype: str = "float32"
 
     def __post_init__(self) -> None:
+        fields.check(self)
         axes_of("argmax", self.shape, self.axis)
 
     @property
     def name(self) -> str:
-        return f"argmax {'x'.join(map(str, self.shape))} over {self.axis % len(self.shape)}"
+        shape = "x".join(map(str, self.shape))
+        return f"argmax {shape} over {self.axis % len(self.shape)}{fields.of(self.dtype)}"
 
     def expression(self) -> te.Tensor:
         shape = rows_of(self.shape, self.axis % len(self.shape))

@@ -19,7 +19,7 @@ from tilewright import dtypes
 from tilewright.errors import ExpressionError
 from tilewright.expr.affine import Affine
 from tilewright.expr.scalar import Scalar, equal
-from tilewright.ops import mixed
+from tilewright.ops import fields, mixed
 
 MODES = ("nearest", "linear")
 COORDINATES = ("half_pixel", "asymmetric", "align_corners")
@@ -45,7 +45,8 @@ class Resize:
     dtype: str = "float32"
 
     def __post_init__(self) -> None:
-        if len(self.shape) != len(self.size) or min((*self.shape, *self.size), default=0) < 1:
+        fields.check(self)
+        if len(self.shape) != len(self.size) or not self.shape:
             raise ExpressionError(
                 f"resize of {self.shape} to {self.size}: give an extent of at least 1 for each "
                 "dimension, that of X where it stays."
@@ -64,7 +65,7 @@ class Resize:
     @property
     def name(self) -> str:
         shape, size = ("x".join(map(str, e)) for e in (self.shape, self.size))
-        return f"resize {shape} to {size}, {self.mode} {self.coordinates}"
+        return f"resize {shape} to {size}, {self.mode} {self.coordinates}{fields.of(self.dtype)}"
 
     def expression(self) -> te.Tensor:
         """Return a stage for each dimension that changes, and one for all that repeat elements."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import tilewright.expr.tensor as te
 from tilewright.expr.scalar import Scalar
-from tilewright.ops import mixed
+from tilewright.ops import fields, mixed
 from tilewright.ops.fold import axes_of, rows_of
 
 
@@ -24,12 +24,13 @@ class Softmax:
     dtype: str = "float32"
 
     def __post_init__(self) -> None:
+        fields.check(self)
         mixed.check_float("softmax", self.dtype)
         axes_of("softmax", self.shape, self.axis)
 
     @property
     def name(self) -> str:
-        return f"softmax {'x'.join(map(str, self.shape))} over {self.axis % len(self.shape)}"
+        return _named("softmax", self)
 
     def expression(self) -> te.Tensor:
         shape = rows_of(self.shape, self.axis % len(self.shape))
@@ -56,12 +57,13 @@ class LogSoftmax:
     dtype: str = "float32"
 
     def __post_init__(self) -> None:
+        fields.check(self)
         mixed.check_float("log_softmax", self.dtype)
         axes_of("log_softmax", self.shape, self.axis)
 
     @property
     def name(self) -> str:
-        return f"log_softmax {'x'.join(map(str, self.shape))} over {self.axis % len(self.shape)}"
+        return _named("log_softmax", self)
 
     def expression(self) -> te.Tensor:
         shape = rows_of(self.shape, self.axis % len(self.shape))
@@ -78,6 +80,11 @@ class LogSoftmax:
             return mixed.stored((x(o, z, *i) - top[o, *i]) - scale[o, *i], self.dtype)
 
         return te.compute("out", shape, result)
+
+
+def _named(what: str, of: Softmax | LogSoftmax) -> str:
+    shape, axis = "x".join(map(str, of.shape)), of.axis % len(of.shape)
+    return f"{what} {shape} over {axis}{fields.of(of.dtype)}"
 
 
 def _wide(x: te.Tensor) -> Callable[..., Scalar]:

@@ -18,7 +18,7 @@ import tilewright.expr.tensor as te
 from tilewright.errors import ExpressionError
 from tilewright.expr.affine import Affine
 from tilewright.expr.scalar import Scalar, Within
-from tilewright.ops import mixed
+from tilewright.ops import fields, mixed
 from tilewright.ops.conv import SPATIAL, by, check_groups, complete
 from tilewright.ops.conv2d import epilogue
 
@@ -49,6 +49,7 @@ class TransposedConv:
     dtype: str = "float32"
 
     def __post_init__(self) -> None:
+        fields.check(self)
         complete(self, "transposed conv", self.size)
         more = self.output_padding or (0,) * len(self.size)
         object.__setattr__(self, "output_padding", more)
@@ -83,7 +84,7 @@ class TransposedConv:
             f"{self.channels_out}, {by(self.kernel)} /{by(self.stride)}"
         )
         extras = ((f"g{self.groups}", self.groups > 1), ("bias", self.bias), ("relu", self.relu))
-        return text + "".join(f" +{label}" for label, on in extras if on)
+        return text + "".join(f" +{label}" for label, on in extras if on) + fields.of(self.dtype)
 
     def expression(self) -> te.Tensor:
         """Return the stages: conv, over the phases of each dimension, and out (bias, ReLU).

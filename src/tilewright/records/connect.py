@@ -187,7 +187,7 @@ def _recognise(engine: Engine) -> None:
     found = set(inspect(engine).get_table_names())
     if not found:
         _create(engine)
-    elif not found.issuperset(schema.tables.tables):
+    elif not found.issuperset(schema.tables.tables.keys() - schema.LATER):
         raise RecordsError(
             f"cannot use {engine.url.database} for records: it is a database of something else "
             f"(tables: {', '.join(sorted(found))}); give the path of a new file."

@@ -10,6 +10,7 @@ from typing import Any
 
 from sqlalchemy import (
     JSON,
+    Boolean,
     Column,
     DateTime,
     Dialect,
@@ -94,6 +95,23 @@ trial = Table(
     ForeignKeyConstraint(["task", "target"], ["task.key", "task.target"]),
     Index("trial_median", "task", "target", "median"),
 )
+
+# Came later than the others: a database may lack it, and gets it when it is first written to.
+quality = Table(
+    "quality",
+    tables,
+    Column("id", Integer, primary_key=True),
+    Column("task", String, nullable=False),
+    Column("target", String, nullable=False),
+    Column("trials", Integer, nullable=False),  # of the task, when its model was judged
+    Column("rows", Integer, nullable=False),
+    Column("accuracy", Float),
+    Column("recall", Float),
+    Column("followed", Boolean, nullable=False),
+    ForeignKeyConstraint(["task", "target"], ["task.key", "task.target"]),
+    Index("quality_task", "task", "target"),
+)
+LATER = frozenset({"quality"})
 
 
 def to_row(value: Trial) -> dict[str, Any]:

@@ -12,13 +12,14 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from sqlalchemy import Connection, Engine, RowMapping, Select, insert, select, update
+from sqlalchemy import Connection, Engine, RowMapping, Select, insert, inspect, select, update
 from sqlalchemy.exc import IntegrityError
 
 from tilewright.errors import RecordsError
 from tilewright.records.connect import connect, explained, file_of, identity
+from tilewright.records.quality import Judged
 from tilewright.records.read import Damaged, task_values
-from tilewright.records.schema import from_row, meta, task, to_row, trial
+from tilewright.records.schema import from_row, meta, quality, task, to_row, trial
 from tilewright.records.summary import TaskSummary, summarise
 from tilewright.records.trial import Measured, Trial
 
@@ -99,6 +100,28 @@ class Records:
                     values = {"seconds": every, "median": statistics.median(every)}
                     connection.execute(update(trial).where(trial.c.id == number).values(**values))
                     return
+
+    def add_quality(self, task_key: str, target_key: str, judged: Judged) -> None:
+        """Keep how well a model did on a task's last trials; the task must be registered."""
+        with self._writing() as connection:
+            quality.create(connection, checkfirst=True)
+            row = {"task": task_key, "target": target_key, **judged.to_row()}
+            connection.execute(insert(quality).values(**row))
+
+    def quality(self, task_key: str, target_key: str) -> list[Judged]:
+        """Return how well models did on a task, batch by batch, oldest first."""
+        same = (quality.c.task == task_key) & (quality.c.target == target_key)
+        with self._reading() as connection:
+            if not inspect(connection).has_table(quality.name):
+                return []
+            found: list[Judged] = []
+            query = select(quality).where(same).order_by(quality.c.id)
+            for row in connection.execute(query).mappings():
+                try:
+                    found.append(Judged.from_row(row))
+                except (TypeError, ValueError) as problem:
+                    self.damaged[f"quality {row['id']}"] = str(problem)
+            return found
 
     def trials(self, task_key: str, target_key: str) -> list[Trial]:
         """Return every trial of a task on a target, oldest first; empty if it is unknown."""

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Literal, TypeAlias
 
+_ERROR = 1.4826 * 1.2533  # of a deviation by median distance; of a median, by that of a mean
 Stage: TypeAlias = Literal["schedule", "build", "run", "verify"]
 
 
@@ -33,6 +34,19 @@ class Measured:
     def median(self) -> float:
         """The middle of the repeats in seconds: the time that a candidate is judged by."""
         return statistics.median(self.seconds)
+
+    @property
+    def noise(self) -> float:
+        """How far the median may be off by chance, as a share of it; nan for a single repeat.
+
+        Its standard error, by the median distance of the repeats from it: one that was disturbed
+        does not count.
+        """
+        if len(self.seconds) < 2:
+            return math.nan
+        middle = self.median
+        distance = statistics.median(abs(second - middle) for second in self.seconds)
+        return _ERROR * distance / middle / math.sqrt(len(self.seconds))
 
 
 @dataclass(frozen=True, slots=True)

@@ -162,13 +162,19 @@ def _both(wanted: Binary, left: Scalar, right: Scalar) -> dict[str, Load] | None
     return None if first is None or second is None else first | second
 
 
-def broken(nest: Nest) -> str:
-    """Say which loop an intrinsic no longer computes, and why; empty if there is none."""
+def broken(nest: Nest, before: Nest) -> str:
+    """Say which loop an intrinsic no longer computes, and why; empty if there is none.
+
+    What a step left as it was `before` is not looked at again.
+    """
     if not any(loop.intrinsic for loop in loops(nest.body)):
         return ""
-    for outer, _ in walk(nest.body):
+    old = {id(loop) for loop in before.loops.values()}
+    for outer, block in walk(nest.body):
+        names = (block.buffer, *(load.buffer for load in loads(block.value)))
+        same = all(nest.by_name[name] is before.by_name.get(name) for name in names)
         for around, loop in zip((None, *outer), outer, strict=False):
-            if not loop.intrinsic:
+            if not loop.intrinsic or (same and id(around) in old):
                 continue
             if around is None or around.kind != "vectorize":
                 reason = f"{loop.name!r} is not directly inside of a vector"

@@ -230,7 +230,7 @@ def _is_whole(value: Any) -> bool:
 def _applied(step: Step, nest: Nest) -> Nest:
     """Apply a step, unless a parallel loop or an intrinsic would no longer be one after it."""
     made = step.apply(nest)
-    reason = threads.unshared(made) or intrinsics.broken(made)
+    reason = threads.unshared(made) or intrinsics.broken(made, nest)
     if reason:
         find.refuse(nest, _asked(step), reason)
     return made

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Set
+from collections.abc import Set
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tilewright.search.optimiser import Scorer, Visits
 from tilewright.search.problem import demand
 from tilewright.space.space import Population, Space
-
-Scorer: TypeAlias = Callable[[Population], NDArray[np.float64]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +60,7 @@ class Chains:
 
         Each row is scored once. `seeds` take the places of the chains that score worst.
         """
-        visits = _Visits(self._space, score, exclude, n)
+        visits = Visits(self._space, score, exclude, n)
         at, scores = self._at, visits.score(self._at)
         if seeds is not None and len(seeds) and len(at):
             seeds = seeds[: len(at)]
@@ -85,46 +84,3 @@ class Chains:
                 break
         self._at = at
         return visits.best()
-
-
-class _Visits:
-    """Remembers the scores of one walk, and the rows worth returning."""
-
-    def __init__(self, space: Space[Any], score: Scorer, exclude: Set[bytes], n: int) -> None:
-        self._space = space
-        self._score = score
-        self._exclude = exclude
-        self._n = n
-        self._scores: dict[bytes, float] = {}
-        self._top: list[tuple[float, bytes]] = []
-        self._fresh: list[tuple[float, bytes]] = []
-
-    def score(self, pop: Population) -> NDArray[np.float64]:
-        """Score the rows not met before, together; what is no number counts as -inf."""
-        known = self._scores
-        keys = self._space.keys(pop)
-        new = {key: i for i, key in enumerate(keys) if key not in known}
-        if new:
-            scores = np.asarray(self._score(pop[list(new.values())]), np.float64)
-            scores = np.where(np.isnan(scores), -np.inf, scores)
-            known.update(zip(new, scores.tolist(), strict=True))
-            least = self._top[-1][0] if len(self._top) >= self._n else -np.inf
-            self._fresh += [
-                (known[key], key) for key in new if known[key] >= least and key not in self._exclude
-            ]
-        return np.fromiter(map(known.__getitem__, keys), np.float64, len(keys))
-
-    def improved(self) -> bool:
-        """Take what was met since the last call into the best rows; whether these changed."""
-        if not self._fresh:
-            return False
-        before = self._top
-        ranked = sorted(before + self._fresh, key=lambda found: -found[0])
-        self._top, self._fresh = ranked[: self._n], []
-        return self._top != before
-
-    def best(self) -> tuple[Population, NDArray[np.float64]]:
-        self.improved()
-        keys = b"".join(key for _, key in self._top)
-        rows = np.frombuffer(keys, np.int32).reshape(len(self._top), len(self._space.knobs))
-        return rows, np.array([score for score, _ in self._top], np.float64)

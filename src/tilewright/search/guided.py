@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,10 +17,13 @@ from tilewright.models.training import Training
 from tilewright.search.annealing import Annealing
 from tilewright.search.diversity import pick
 from tilewright.search.history import History, without_failures
+from tilewright.search.optimiser import Optimiser
 from tilewright.search.problem import Problem, demand
 from tilewright.space.space import Population
 
 SAMPLE = 512  # rows among which the prior chooses
+PROBES = 64  # rows by which it is seen whether a model knows something beforehand
+BLIND = 0.25  # the least share of the first batch that is drawn at random
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,16 +34,22 @@ class Guided:
     (lambda in the paper) times as many best rows, `alpha` being the worth of a new knob value in
     standard deviations of their predicted scores. Chains of `seeds` start from the best measured.
     The first batch, before there is a model, is half what the problem's prior ranks high and half
-    random. A model whose pairwise accuracy on a new batch is not above `chance` is not followed.
+    random; a model that knows something beforehand, such as `Transfer`, already leads it, but for a
+    quarter. A model whose pairwise accuracy on a new batch is not above `chance` is not followed.
     """
 
     model: CostModel = field(default_factory=Boosted)
-    optimiser: Annealing = field(default_factory=Annealing)
+    optimiser: Optimiser = field(default_factory=Annealing)
     epsilon: float = 0.05
     diversity: float = 2.0
     alpha: float = 0.1
     seeds: int = 64
     chance: float = 0.52
+
+    @property
+    def features(self) -> Any:
+        """The extractor that the model asks for, if it asks for one."""
+        return getattr(self.model, "features", None)
 
     def __post_init__(self) -> None:
         demand(self, "epsilon", 0 <= self.epsilon <= 1, "a share of a batch, from 0 to 1")
@@ -48,6 +58,8 @@ class Guided:
         demand(self, "seeds", self.seeds >= 0, "a number that is not negative")
         demand(self, "chance", 0 <= self.chance <= 1, "a share of pairs, from 0 to 1")
         demand(self, "model", hasattr(self.model, "fit"), "a cost model, such as Boosted()")
+        features = self.features is None or hasattr(self.features, "extract")
+        demand(self, "model", features, "a model whose `features` is an extractor, such as Tree()")
         demand(self, "optimiser", hasattr(self.optimiser, "begin"), "such as Annealing()")
 
     def start(self, problem: Problem, rng: np.random.Generator) -> GuidedSearcher:
@@ -80,6 +92,7 @@ class GuidedSearcher:
         self._chains = spec.optimiser.begin(problem.space, rng)
         self._features = np.zeros((0, 0), np.float32)  # of the history, as far as looked at
         self._told = 0
+        self._begun = False
         self._fitted = 0  # how many rows of the history the predictor has learnt from
         self._predictor: Predictor | None = None
         self._follow = True
@@ -92,9 +105,12 @@ class GuidedSearcher:
     def ask(self, n: int) -> Population:
         if self._told:
             self._learn()
+        elif not self._begun:
+            self._begin()
         if self._predictor is None and self._problem.prior is not None:
             return self._first(self._problem.prior, n)
-        guided = n - math.floor(self._spec.epsilon * n + self._rng.random())
+        blind = self._spec.epsilon if self._fitted else max(self._spec.epsilon, BLIND)
+        guided = n - math.floor(blind * n + self._rng.random())
         if self._predictor is None or not self._follow or guided < 1:
             return self._history.draw(self._rng, n)
         batch = self._promising(self._predictor, guided)
@@ -120,16 +136,29 @@ class GuidedSearcher:
         rows, scores = rows[np.isfinite(scores)], scores[np.isfinite(scores)]
         return self._history.claim(rows[pick(rows, scores, n, self._spec.alpha)], n)
 
+    def _begin(self) -> None:
+        """Keep what the model makes of no data, if that tells some rows from others."""
+        self._begun = True
+        features = self._problem.extract(
+            self._problem.space.sample(np.random.default_rng(0), PROBES)
+        )
+        features = features[_are_known(features)]
+        known = fit(self._spec.model, Training.of(features[:0], []), None)
+        if len(np.unique(predict(known, features))) > 1:
+            self._predictor = known
+
     def _learn(self) -> None:
         """Judge the predictor by the rows told since its fit, then fit to all of them."""
-        self._told = 0
+        self._told, self._begun = 0, True
         rows, scores = self._history.rows, without_failures(self._history.scores)
         new = self._problem.extract(rows[len(self._features) :])
         self._features = np.concatenate([self._features.reshape(-1, new.shape[1]), new])
         if self._predictor is not None and len(rows) > self._fitted:
             self._judge(self._predictor, scores)
         known = _are_known(self._features)
-        data = Training.of(self._features[known], scores[known])
+        weigh = self._problem.weigh
+        weight = 1.0 if weigh is None else weigh(rows[known])
+        data = Training.of(self._features[known], scores[known], weight=weight)
         self._predictor = fit(self._spec.model, data, self._predictor)
         self._fitted = len(rows)
 

@@ -45,6 +45,10 @@ class History:
         """Their scores, -inf where they failed."""
         return np.array(list(self._told.values()), np.float64)
 
+    def score(self, row: Population) -> float | None:
+        """Return the score told of one row, -inf if it failed; None if there is none yet."""
+        return self._told.get(self.space.keys(row.reshape(1, -1))[0])
+
     def best(self, n: int) -> Population:
         """Return the up to `n` best rows that have not failed, best first."""
         scores = self.scores

@@ -19,12 +19,14 @@ class Problem:
 
     `extract` is pure, and so are features: a row's never change. Those of a row that cannot be
     scheduled are NaN: it fails without being looked at. `prior` guesses scores, higher = better,
-    before anything was measured.
+    before anything was measured. `weigh` says of rows that were told how much their scores count,
+    from 0 to 1: less where repeats of a measurement differ much. Searches may ignore it.
     """
 
     space: Space[Any]
     extract: Callable[[Population], NDArray[np.float32]]
     prior: Callable[[Population], NDArray[np.float64]] | None = None
+    weigh: Callable[[Population], NDArray[np.float64]] | None = None
 
 
 class Searcher(Protocol):
@@ -43,7 +45,10 @@ class Searcher(Protocol):
 
 
 class Search(Protocol):
-    """A frozen spec of how to search, which many tasks can share."""
+    """A frozen spec of how to search, which many tasks can share.
+
+    An attribute `features`, if it is there and not None, is the extractor for its problems.
+    """
 
     def start(self, problem: Problem, rng: np.random.Generator) -> Searcher:
         """Begin; the searcher owns `rng` from here on."""

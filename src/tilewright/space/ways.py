@@ -28,7 +28,9 @@ class Way:
         for column, option in self.fixed:
             rows[:, column] = option
         for column in reversed(self.free):
-            step = int(sizes[column])  # numbers of large spaces are Python's, for which divmod fails
+            step = int(
+                sizes[column]
+            )  # numbers of large spaces are Python's, for which divmod fails
             rows[:, column], numbers = numbers % step, numbers // step
         return rows
 

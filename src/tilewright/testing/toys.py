@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from tilewright.expr.tensor import compute, reduce_axis, sum, tensor
+from tilewright.schedule.schedule import Schedule
 from tilewright.search.problem import Problem
 from tilewright.space.knobs import Knobs
 from tilewright.space.space import Population, Space
@@ -43,3 +45,9 @@ def score(toy: Problem, rows: Population) -> NDArray[np.float64]:
     distance = (log[:, 1] - 2) ** 2 + (log[:, 2] - 2) ** 2 + (log[:, 5] - 3) ** 2
     distance += 0.5 * (log[:, 6] - 4) ** 2 + (log[:, 7] < 1) * (1 + log[:, 5])
     return np.where(log[:, 5] == 0, -np.inf, -distance)
+
+
+def product(n: int = 64, factor: float = 1.0) -> Schedule:
+    """Return a plain schedule of a small matrix product, times a factor; its loops are y, x, k."""
+    a, b, k = tensor("A", (n, n)), tensor("B", (n, n)), reduce_axis("k", n)
+    return Schedule(compute("C", (n, n), lambda y, x: sum(a[y, k] * b[k, x] * factor, over=k)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
@@ -16,14 +16,17 @@ from tilewright.features.remember import Remember
 from tilewright.measure.answer import describe
 from tilewright.measure.build import Request
 from tilewright.measure.local import Measurer
+from tilewright.records.quality import Judged
 from tilewright.records.store import Records
 from tilewright.records.trial import Failed, Measured, Outcome, Trial
 from tilewright.schedule.schedule import Schedule
+from tilewright.search.guided import Quality
 from tilewright.search.problem import Problem, Search, Searcher, proposals
 from tilewright.space.config import Config
 from tilewright.space.space import Population
 from tilewright.tuning.fallback import guess, promising
 from tilewright.tuning.task import Task
+from tilewright.tuning.weights import Weights
 
 CARRIED = 4  # trials taken on one thread that are the first on several
 FEATURES: Extractor = Joined((Context(), Relation()))  # unless the search asks for others
@@ -36,6 +39,7 @@ class Session:
     task: Task
     records: Records
     searcher: Searcher
+    weights: Weights
     trials: int = 0
     best: float = math.inf
     curve: list[float] = field(default_factory=list[float])
@@ -43,6 +47,7 @@ class Session:
     first_messages: dict[str, str] = field(default_factory=dict[str, str])
     exhausted: bool = False
     fresh: int = 0  # trials of this run, those on record not counted
+    _judged: int = 0  # how many entries of `quality` are on record
 
     @staticmethod
     def open(task: Task, search: Search, records: Records, seed: int) -> Session:
@@ -50,8 +55,9 @@ class Session:
         rng = np.random.default_rng([seed, int(task.key[:8], 16)])
         space = task.space
         extract = Remember(getattr(search, "features", None) or FEATURES, space)
-        problem = Problem(space, extract, lambda rows: guess(space, rows))
-        session = Session(task, records, search.start(problem, rng))
+        weights = Weights(space)
+        problem = Problem(space, extract, lambda rows: guess(space, rows), weights)
+        session = Session(task, records, search.start(problem, rng), weights)
         records.register(task.key, task.where, task.name, float(task.flops))
         session._resume()
         return session
@@ -67,9 +73,8 @@ class Session:
             self._note(trial.outcome)
         if known:
             rows = np.stack([row for row, _ in known])
-            valid = space.valid(rows)
-            scores = _scores([outcome for _, outcome in known])
-            self.searcher.tell(rows[valid], scores[valid])
+            valid = np.flatnonzero(space.valid(rows))
+            self._tell(rows[valid], [known[i][1] for i in valid])
 
     def propose(self, count: int) -> Population:
         """Return up to `count` candidates that were never measured; none if the space is done.
@@ -81,11 +86,23 @@ class Session:
         known = set(space.keys(rows))
         while len(rows) < count:
             more = proposals(self.searcher, space, count - len(rows))
+            self._keep_quality()
             self.exhausted = len(more) < count - len(rows)
             rows = np.concatenate([rows, more[[key not in known for key in space.keys(more)]]])
             if self.exhausted:
                 break
         return rows
+
+    @property
+    def quality(self) -> Sequence[Quality]:
+        """How well the search's model ranked each batch before it learnt from it, if it has one."""
+        return [q for q in getattr(self.searcher, "quality", ()) if isinstance(q, Quality)]
+
+    def _keep_quality(self) -> None:
+        for q in self.quality[self._judged :]:
+            judged = Judged(self.trials, q.rows, q.accuracy, q.recall, q.followed)
+            self.records.add_quality(self.task.key, self.task.where, judged)
+            self._judged += 1
 
     def _untuned(self) -> Population:
         """Return what would run without a trial: a guess, and the best taken elsewhere."""
@@ -143,7 +160,11 @@ class Session:
         finally:
             self.records.add(made)
             if made:
-                self.searcher.tell(rows[: len(made)], _scores([t.outcome for t in made]))
+                self._tell(rows[: len(made)], [t.outcome for t in made])
+
+    def _tell(self, rows: Population, outcomes: list[Outcome]) -> None:
+        self.weights.note(rows, outcomes)
+        self.searcher.tell(rows, scores(outcomes))
 
     def _schedule(self, config: Config) -> Schedule | Failed:
         """Return the schedule of a candidate; if the template raises, that is its failure alone."""
@@ -168,7 +189,7 @@ class Session:
         return self.task.flops / self.best / 1e9 if math.isfinite(self.best) else 0.0
 
 
-def _scores(outcomes: list[Outcome]) -> np.ndarray:
+def scores(outcomes: list[Outcome]) -> np.ndarray:
     """Return the score of each outcome: minus the logarithm of its time; -inf for a failure."""
     return np.array(
         [-math.log2(o.median) if isinstance(o, Measured) else -math.inf for o in outcomes]

@@ -1,0 +1,134 @@
+"""What the experiments search on: the machine, recorded trials of the layers, recorded tables.
+
+A name says which: `C6` is tuned on this machine, `pool:C6` looks for the best of the trials of C6
+in `data/trials.db`, `gemm_RTX_3090` is a table in `data/`.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.workloads import WORK, task_of
+from tilewright.errors import ArgumentError
+from tilewright.features import Extractor
+from tilewright.measure.local import Local
+from tilewright.records.store import Records
+from tilewright.search import Search
+from tilewright.testing.recorded import Recorded, pool, read_table
+from tilewright.tuning.session import FEATURES
+from tilewright.tuning.tune import tune
+
+DATA = Path(__file__).parent / "data"
+TABLES = tuple(sorted(path.name.split(".")[0] for path in DATA.glob("gemm_*.csv.gz")))
+BATCH = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """What a search reached: the binary logarithm of the best speed (1/s) after each trial.
+
+    `seconds` is the wall time at the end of each trial's batch, nan where nothing ran.
+    """
+
+    best: NDArray[np.float64]
+    seconds: NDArray[np.float64]
+
+
+class Workload(Protocol):
+    """A problem that a search can be run on again and again."""
+
+    name: str
+
+    def run(self, search: Search, seed: int, trials: int) -> Curve: ...
+
+
+@dataclass(frozen=True)
+class Replayed:
+    """Recorded outcomes."""
+
+    name: str
+    recorded: Recorded
+
+    def run(self, search: Search, seed: int, trials: int) -> Curve:
+        features = getattr(getattr(search, "model", None), "features", None)
+        recorded = self.recorded if features is None else _pool(self.name, features)
+        searcher = search.start(recorded.problem, np.random.default_rng(seed))
+        best = recorded.run(searcher, trials, BATCH)
+        return Curve(best, np.full(len(best), np.nan))
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A task on this machine; each run starts without records."""
+
+    name: str
+    local: Local
+
+    def run(self, search: Search, seed: int, trials: int) -> Curve:
+        times: list[float] = []
+        begin = time.perf_counter()
+        result = tune(
+            task_of(WORK[self.name]), trials=trials, search=search, seed=seed, batch=BATCH,
+            measure=self.local, watch=lambda _: times.append(time.perf_counter() - begin),
+        )  # fmt: skip
+        (session,) = result.sessions
+        found = session.records.trials(session.task.key, session.task.where)
+        least = itertools.accumulate((t.seconds or math.inf for t in found), min)
+        best = -np.log2(np.fromiter(least, np.float64, len(found)))
+        return Curve(best[:trials], np.array(times[:trials]))
+
+
+@contextmanager
+def opened(names: list[str]) -> Iterator[list[Workload]]:
+    """Yield the workloads of some names; raise ArgumentError for a name that is none."""
+    for name in names:
+        if name not in (*TABLES, *WORK) and name.removeprefix("pool:") not in WORK:
+            raise ArgumentError(
+                f"there is no workload {name!r}: name one of {', '.join((*TABLES, *WORK))}, or "
+                "pool: and a layer."
+            )
+    with Local() as local:
+        yield [
+            Measured(name, local)
+            if name in WORK
+            else Replayed(name, _pool(name, FEATURES) if ":" in name else _table(name))
+            for name in names
+        ]
+
+
+def _table(name: str) -> Recorded:
+    return read_table(DATA / f"{name}.csv.gz")
+
+
+@cache
+def _pool(name: str, features: Extractor) -> Recorded:
+    task = task_of(WORK[name.removeprefix("pool:")])
+    with Records(DATA / "trials.db", create=False) as records:
+        trials = records.trials(task.key, task.where)
+    if not trials:
+        raise ArgumentError(f"there are no trials of {task.name} on {task.where} in {DATA}.")
+    return pool(task, trials, features)
+
+
+def peak_of(curves: list[Curve]) -> float:
+    """Return the best that any of some runs reached."""
+    return max(float(curve.best.max()) for curve in curves)
+
+
+def trials_to(curve: Curve, share: float, best: float) -> int:
+    """Return how many trials it took to reach a share of the best speed; one more if it did not."""
+    reached = np.flatnonzero(curve.best >= best + math.log2(share))
+    return int(reached[0]) + 1 if len(reached) else len(curve.best) + 1
+
+

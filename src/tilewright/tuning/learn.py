@@ -1,0 +1,104 @@
+"""Learn: what records know of many tasks, as data for a model that is to help with others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tilewright.errors import ArgumentError, SpaceError, TilewrightError
+from tilewright.features.extractor import Extractor
+from tilewright.models.training import Training
+from tilewright.records.store import Records
+from tilewright.records.trial import Trial
+from tilewright.search.history import without_failures
+from tilewright.space.config import Config
+from tilewright.space.space import Space
+from tilewright.tuning.result import Tunable, each_once
+from tilewright.tuning.session import FEATURES, scores
+from tilewright.tuning.task import Task
+from tilewright.tuning.weights import weight
+
+
+def learn(
+    records: Records,
+    tasks: Tunable,
+    features: Extractor = FEATURES,
+    *,
+    most: int | None = None,
+) -> Training:
+    """Make training data of every trial of these tasks on record, each task a group.
+
+    Features are those of the steps that were measured, by the task's expression: a space that has
+    changed since does not matter, and no template is needed. That takes some 15 ms a trial. Where a
+    few recorded configs still lead to their recorded steps, the configs are used, all at once.
+    `most` takes as many trials of each task, evenly over their times. Those without steps, or whose
+    steps no longer make a schedule, are left out. For an honest test of what is learnt, leave out
+    the task that it is to help with.
+
+        source = models.Boosted().fit(learn(records, tasks))
+        tune(other, trials=100, search=search.Guided(models.Transfer(source=source)))
+    """
+    if not features.names:
+        raise ArgumentError(
+            f"cannot learn {features!r} of many tasks: its columns mean nothing in another space; "
+            "give features such as Relation()."
+        )
+    X, y, group, weights = [_none(features)], [np.zeros(0)], [np.zeros(0, int)], [np.zeros(0)]
+    for number, task in enumerate(each_once(tasks)):
+        trials = _chosen(records.trials(task.key, task.where), most)
+        rows = _features(task, trials, features)
+        known = np.flatnonzero(~np.isnan(rows).any(axis=1))
+        if len(known):
+            kept = [trials[i].outcome for i in known.tolist()]
+            X.append(rows[known])
+            y.append(without_failures(scores(kept)))
+            group.append(np.full(len(kept), number))
+            weights.append(np.array([weight(outcome) for outcome in kept]))
+    return Training.of(*map(np.concatenate, (X, y, group)), weight=np.concatenate(weights))
+
+
+def _chosen(trials: Sequence[Trial], most: int | None) -> Sequence[Trial]:
+    """Return trials that have steps; up to `most` of them, from the fastest to the failed."""
+    trials = [t for t in trials if t.steps]
+    if most is None or len(trials) <= most:
+        return trials
+    ranked = sorted(trials, key=lambda t: np.inf if t.seconds is None else t.seconds)
+    return [ranked[i] for i in np.linspace(0, len(ranked) - 1, most).astype(int)]
+
+
+def _features(task: Task, trials: Sequence[Trial], features: Extractor) -> np.ndarray[Any, Any]:
+    """Return a row for each trial, all NaN if it cannot be scheduled any more."""
+    if all(_is_as_it_was(task, trial) for trial in (*trials[:1], *trials[-2:])):
+        try:
+            rows = [task.space.encode(Config.from_json(dict(t.config))) for t in trials]
+        except SpaceError:
+            pass  # some were recorded in another space
+        else:
+            if trials and task.space.valid(np.stack(rows)).all():
+                return features.extract(task.space, np.stack(rows))
+    made = [_by_steps(task, trial, features) for trial in trials]
+    return np.concatenate(made) if made else _none(features)
+
+
+def _is_as_it_was(task: Task, trial: Trial) -> bool:
+    """Whether the config of a trial leads to the steps that it led to when it was recorded."""
+    try:
+        steps = task.schedule(Config.from_json(dict(trial.config))).to_json()
+    except Exception:  # a template may raise anything
+        return False
+    return steps == [dict(step) for step in trial.steps]
+
+
+def _by_steps(task: Task, trial: Trial, features: Extractor) -> np.ndarray[Any, Any]:
+    """Return the features of a recorded schedule: those of a space that holds nothing else."""
+    try:
+        schedule = task.recorded(trial)
+    except TilewrightError:
+        return np.full((1, len(features.names)), np.nan, np.float32)
+    return features.extract(Space.declare(lambda _: schedule), np.zeros((1, 0), np.int32))
+
+
+def _none(features: Extractor) -> np.ndarray[Any, Any]:
+    return np.zeros((0, len(features.names)), np.float32)

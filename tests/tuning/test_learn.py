@@ -1,0 +1,136 @@
+"""Records of some tasks teach a model that helps with others, from the first batch on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.tuning.toys import Toy, by_text
+
+import tilewright as tw
+from tilewright import models
+from tilewright.errors import ArgumentError
+from tilewright.features import KnobValues, Relation
+from tilewright.measure.build import Request
+from tilewright.models import Boosted, Transfer
+from tilewright.ops.dense import Dense
+from tilewright.records import Failed, Measured, Outcome
+from tilewright.records.store import Records
+from tilewright.search import Annealing, Guided, RandomSearch
+from tilewright.tuning.fallback import cost
+from tilewright.tuning.learn import learn
+from tilewright.tuning.session import FEATURES
+from tilewright.tuning.task import Task
+from tilewright.tuning.tune import tune
+from tilewright.tuning.weights import weight
+
+TASKS = (Task(Dense(32, 48, 40)), Task(Dense(64, 64, 64)), Task(Dense(16, 96, 128)))
+
+
+def by_work(request: Request) -> Outcome:
+    """Tell a time that all products have in common: one in nine fails."""
+    seconds = 1e-9 * float(cost(request.nest, 1)[0])
+    noise = by_text(request)
+    assert isinstance(noise, Measured)
+    if int(noise.median * 1e12) % 9 == 0:
+        return Failed("run", "crash")
+    return Measured((seconds, 1.05 * seconds, seconds))
+
+
+@pytest.fixture(scope="module")
+def records() -> Iterator[Records]:
+    with Records(":memory:") as records:
+        tune(
+            TASKS,
+            trials=150,
+            records=records,
+            search=RandomSearch(),
+            measure=Toy(by_work),
+            batch=50,
+        )
+        yield records
+
+
+def test_every_trial_is_a_row_and_each_task_a_group(records: Records) -> None:
+    data = learn(records, TASKS)
+    told = [records.trials(task.key, task.where) for task in TASKS]
+    assert len(data) == sum(map(len, told)) == 150
+    assert [len(rows) for rows in data.members()] == [len(trials) for trials in told]
+    for rows, trials in zip(data.members(), told, strict=True):
+        seconds = np.array([t.seconds or np.inf for t in trials])
+        assert np.array_equal(
+            np.argsort(-data.y[rows], kind="stable"), np.argsort(seconds, kind="stable")
+        )
+        assert data.weight[rows].tolist() == [weight(t.outcome) for t in trials]
+
+
+def test_steps_tell_the_same_as_configs_in_a_space_that_is_as_it_was(records: Records) -> None:
+    """With another template no config fits, and the steps alone are enough."""
+
+    def other(s: tw.Schedule, knob: tw.Knobs) -> tw.Schedule:
+        return s.split("y", knob.split("y", s.extent("y"), 2))
+
+    by_config = learn(records, TASKS[0], most=20)
+    by_steps = learn(records, replace(TASKS[0], template=other), most=20)
+    np.testing.assert_array_equal(by_config.X, by_steps.X)
+    np.testing.assert_array_equal(by_config.y, by_steps.y)
+
+
+def test_a_config_that_means_something_else_now_is_not_believed(tmp_path: Path) -> None:
+    """The same knob, another schedule: features are still those of what was measured."""
+    work = Dense(32, 48, 40)
+
+    def choice(loop: str) -> object:
+        def made(s: tw.Schedule, knob: tw.Knobs) -> tw.Schedule:
+            return s.split(loop, (s.extent(loop) // 2, 2)) if knob.flag("split") else s
+
+        return made
+
+    before, now = (Task(work, template=choice(loop)) for loop in ("y", "k"))  # type: ignore[arg-type]
+    with Records(tmp_path / "r.db") as records:
+        tune(before, trials=2, records=records, search=RandomSearch(), measure=Toy())
+        np.testing.assert_array_equal(learn(records, before).X, learn(records, now).X)
+
+
+def test_some_of_the_trials_are_taken_evenly(records: Records) -> None:
+    data = learn(records, TASKS, most=10)
+    assert [len(rows) for rows in data.members()] == [10, 10, 10]
+    whole = learn(records, TASKS)
+    for some, every in zip(data.members(), whole.members(), strict=True):
+        assert data.y[some].max() == whole.y[every].max()
+        assert data.y[some].min() < np.median(whole.y[every])
+
+
+def test_nothing_on_record_is_no_rows(records: Records) -> None:
+    data = learn(records, Task(Dense(5, 5, 5)))
+    assert (len(data), data.X.shape[1]) == (0, len(FEATURES.names))
+    assert len(learn(records, [])) == 0
+
+
+def test_features_of_one_space_are_refused(records: Records) -> None:
+    with pytest.raises(ArgumentError, match="mean nothing in another space"):
+        learn(records, TASKS, KnobValues())
+
+
+def test_what_was_learnt_leads_the_first_batch_of_another_task(
+    records: Records, tmp_path: Path
+) -> None:
+    """Saved, loaded and put into Transfer: the first batch is better than what others propose."""
+    features = Relation()
+    fitted = Boosted(rounds=40).fit(learn(records, TASKS, features))
+    models.save(fitted, tmp_path / "products.tw", features, data="three products")
+    source = models.load(tmp_path / "products.tw", features)
+    annealing = Annealing(chains=128, steps=16)
+    searches = {
+        "transfer": Guided(Transfer(source=source, features=features), annealing),
+        "random": RandomSearch(),
+    }
+    other, found = Task(Dense(48, 80, 96)), dict[str, float]()
+    for name, search in searches.items():
+        result = tune(other, trials=24, search=search, measure=Toy(by_work), batch=24)
+        trials = result.records.trials(other.key, other.where)[1:]
+        found[name] = float(np.median([t.seconds or np.inf for t in trials]))
+    assert found["transfer"] < 0.8 * found["random"]
