@@ -178,8 +178,9 @@ def _value(value: Scalar, grid: dict[str, np.ndarray], values: dict[str, np.ndar
         case Load(buffer=buffer, index=index, gathered=gathered):
             rows = {d: _value(at, grid, values) for d, at in gathered}
             return element(values[buffer], index, grid, rows)
-        case Table(values=numbers, shape=shape, index=index):
-            return element(np.asarray(numbers).reshape(shape), index, grid)
+        case Table(values=numbers, shape=shape, index=index, dtype=dtype):
+            held = np.float64 if dtypes.is_float(dtype) else dtypes.numpy(dtype)
+            return element(np.asarray(numbers).astype(held).reshape(shape), index, grid)
         case Select(condition=condition, yes=yes, no=no):
             return np.where(*(_value(v, grid, values) for v in (condition, yes, no)))
         case Cast(value=inner, dtype=dtype):

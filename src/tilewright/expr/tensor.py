@@ -376,6 +376,9 @@ class Constants:
 def table(name: str, array: Any, dtype: Any = "float32") -> Constants:
     """Make a small constant array part of an expression, as the matrix of a transform is.
 
+    A product with one of its zeros is nothing where a schedule writes the loops out: it may then
+    be left out of a sum even if the other factor is infinite or no number.
+
     >>> import tilewright as tw
     >>> smooth = tw.table("S", [[0.5, 0.5, 0.0], [0.0, 0.5, 0.5]])
     >>> x, k = tw.tensor("X", (3,)), tw.reduce_axis("k", 3)

@@ -26,6 +26,10 @@ TYPES: Mapping[str, tuple[str, str]] = {
 """The type of weights, and that of sums, for each type of data that is not added up in itself."""
 
 
+MAX_TERMS = (2**31 - 1) // 255
+"""How many integers of 8 bits certainly add up within int32."""
+
+
 def weights(dtype: str) -> str:
     """Return the type of the weights that data of `dtype` is multiplied with."""
     return TYPES[dtype][0] if dtype in TYPES else dtype
@@ -94,11 +98,16 @@ def divisor(dtype: str, most: int) -> str:
     return "float32" if most < 1 << 16 else "float64"
 
 
-def check_mean(what: str, dtype: str) -> None:
-    """Refuse means of integers other than those of 8 bits."""
+def check_mean(what: str, dtype: str, terms: int) -> None:
+    """Refuse means of integers other than those of 8 bits, or of so many that sums could wrap."""
     if not dtypes.is_float(dtype) and dtype not in TYPES:
         raise ExpressionError(
             f"{what} of {dtype}: it is of floats, int8 or uint8; cast, or take the sum."
+        )
+    if dtype in TYPES and not dtypes.is_float(dtype) and terms > MAX_TERMS:
+        raise ExpressionError(
+            f"{what} over {terms} elements of {dtype}: their sum might not fit int32; take the "
+            f"mean of means, of at most {MAX_TERMS} each."
         )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -42,7 +43,7 @@ class Pool2d:
         if self.kind not in ("max", "average"):
             raise ExpressionError(f"unknown kind {self.kind!r} of pool2d: it is max or average.")
         if self.kind == "average":
-            mixed.check_mean("average of pool2d", self.dtype)
+            mixed.check_mean("average of pool2d", self.dtype, math.prod(self.kernel))
         if min(self.out_height, self.out_width) < 1:
             raise ExpressionError(f"pool2d of {size}: the result would be empty.")
         if any(pad >= self.kernel[i % 2] for i, pad in enumerate(self.pads)):
@@ -127,7 +128,7 @@ class GlobalAveragePool:
 
     def __post_init__(self) -> None:
         fields.check(self)
-        mixed.check_mean("global_average_pool", self.dtype)
+        mixed.check_mean("global_average_pool", self.dtype, self.height * self.width)
 
     @property
     def name(self) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from math import prod
 
@@ -35,9 +36,9 @@ class Reduction:
         fields.check(self)
         if self.kind not in KINDS:
             raise ExpressionError(f"unknown reduction {self.kind!r}: it is {', '.join(KINDS)}.")
+        axes = axes_of(self.kind, self.shape, self.axes)
         if self.kind == "mean":
-            mixed.check_mean("mean", self.dtype)
-        axes_of(self.kind, self.shape, self.axes)
+            mixed.check_mean("mean", self.dtype, math.prod(self.shape[axis] for axis in axes))
 
     @property
     def name(self) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tilewright.expr.affine import text
-from tilewright.loops.nodes import Block, Kind, Nest, product, swap, walk
+from tilewright.loops.nodes import Block, Kind, Nest, loops, product, swap, walk
 from tilewright.schedule import find, threads
 
 MAX_UNROLL = 1024  # rounds written out one by one; beyond it compilers and code both slow down
@@ -70,6 +70,10 @@ class Vectorize:
             )
         if loop.binds:
             find.refuse(nest, asked, "it is fused: its indices are not affine; split it first.")
+        for inner in loops(loop.body):
+            if any(self.loop in bind.index.variables for bind in inner.binds):
+                find.refuse(nest, asked, f"{inner.name!r} in it is fused and made of it, so that "
+                            "indices are not affine along it.")  # fmt: skip
         if np.any(loop.extent > MAX_UNROLL):
             find.refuse(
                 nest, asked, f"{text(loop.extent)} rounds at once are too many; split it first."

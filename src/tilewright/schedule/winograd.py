@@ -109,6 +109,11 @@ class _Convolution:
         if block.guards or block.when or any(o.kind != "serial" or o.binds for o in outer):
             find.refuse(nest, asked, "its loops are already scheduled.")
         data, weights = value.left, value.right
+        if all(len(i.variables) < 2 for i in _indices(data)):
+            find.refuse(
+                nest, asked, "it is no convolution: no index of its data moves with a filter, as "
+                "that of data[y + ky, x + kx, c] * weights[ky, kx, c, o] does.",
+            )  # fmt: skip
         if not isinstance(weights, Load) or nest.by_name[weights.buffer].scope != "constant":
             find.refuse(nest, asked, "the second factor must be a load of constant weights.")
         if nest.by_name[weights.buffer].source:

@@ -22,7 +22,7 @@ from tilewright.codegen.llvm.regions import (
 )
 from tilewright.codegen.llvm.vectors import Shape, vectors
 from tilewright.expr.scalar import Table, Within
-from tilewright.loops.nodes import Bind, Block, Buffer, Loop, Node, product, walk
+from tilewright.loops.nodes import Bind, Block, Buffer, Loop, Node, product, variables, walk
 from tilewright.target import Target
 
 
@@ -113,7 +113,7 @@ class Control(Bounds):
         self.nodes(loop.body, loop)
         for _ in range(opened):
             self.close_scope()
-        del self.env[loop.name]
+        self.forget(loop)
 
     def vectorized(self, loop: Loop) -> None:
         shape, outer = self._shape(loop), self.vector
@@ -313,7 +313,7 @@ class Control(Bounds):
         self.nodes(loop.body, loop)
         self.entries.pop()
         self.assumed -= fresh
-        del self.env[loop.name]
+        self.forget(loop)
         for _ in loop.binds:
             self.close_scope()
         self.close_scope()
@@ -349,6 +349,11 @@ class Control(Bounds):
                 for s, v in self.registers.items()
                 if (s in carried and s not in stale) or s[0] not in names
             }
+
+    def forget(self, loop: Loop) -> None:
+        """Take what a loop defines out of the environment: it means nothing outside."""
+        for name in variables(loop):
+            del self.env[name]
 
     def bind(self, bind: Bind) -> None:
         """Compute a variable of a fused loop."""

@@ -66,8 +66,8 @@ def _early(writer: Values, index: Scalar, buffer: Buffer, d: int, stride: int) -
 
 def _offset(writer: Values, index: Scalar, buffer: Buffer, d: int, stride: int) -> Value:
     """Return how many elements an index in dimension `d` leads on; see `Load`."""
-    given = writer.evaluate(index)
-    key = ("offset", given.name, given.type, buffer.shape[d], stride, "")
+    given = writer.whole(index)
+    key = ("offset", given.name, given.dtype, given.width, buffer.shape[d], stride, "")
     if key in writer.shared:
         return writer.shared[key]
     extent = int(buffer.shape[d])

@@ -252,7 +252,7 @@ class Memory(Builder):
         assert value.width == 1, f"cannot narrow {value.width} lanes to {width}"
         if value.name[0] != "%":
             return Value(f"splat ({value.type} {value.name})", value.dtype, width)
-        key = ("spread", value.name, width, "")
+        key = ("spread", value.name, value.dtype, width, "")
         if key not in self.shared:
             kind = llvm_type(value.dtype, width)
             one = self.emit(f"insertelement {kind} poison, {value.type} {value.name}, i64 0")

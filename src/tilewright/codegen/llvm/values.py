@@ -39,7 +39,9 @@ _INTRINSIC = {
 
 
 class Values(Memory):
-    """Emits expressions."""
+    """Emits expressions; `saturates` says that floats become the nearest integer there is."""
+
+    saturates = False
 
     def __init__(self, buffers: dict[str, Buffer], promoted: set[str], target: Target) -> None:
         super().__init__(buffers, promoted, target)
@@ -93,7 +95,8 @@ class Values(Memory):
             self._places[id(value)] = offset(value.shape, value.index), value
         # What differs between the lanes of the open vector is not known either.
         at = self.known(self._places[id(value)][0])
-        return None if at is None else value.values[at]
+        # A round that guards leave out may be beyond the table.
+        return value.values[at] if at is not None and 0 <= at < len(value.values) else None
 
     def _table(self, table: Table) -> Value:
         known = self.number(table)
@@ -101,7 +104,7 @@ class Values(Memory):
             return Value(constant(known, table.dtype), table.dtype, 1)
         kind = llvm_type(table.dtype, 1)
         numbers = ", ".join(f"{kind} {constant(n, table.dtype)}" for n in table.values)
-        name = f"{table.name}.{sha256(numbers.encode()).hexdigest()[:8]}"
+        name = f"table.{sha256(f'{table.shape} {table.dtype} {numbers}'.encode()).hexdigest()[:16]}"
         if name not in self.buffers:
             self.buffers[name] = Buffer(name, table.shape, table.dtype, "constant")
             self.pointers[name] = f'@"{name}"'
@@ -316,6 +319,17 @@ class Values(Memory):
         text = f"call {value.type} @{name}({value.type} {value.name}, i1 false)"
         return Value(self.emit(text), value.dtype, value.width)
 
+    def whole(self, index: Scalar) -> Value:
+        """Evaluate an integer that leads somewhere: a float that it is made of may be any number.
+
+        Elsewhere a conversion of a float that does not fit is undefined, as in NumPy; here it gives
+        the nearest integer, and 0 for NaN.
+        """
+        before, self.saturates = self.saturates, True
+        value = self.evaluate(index)
+        self.saturates = before
+        return value
+
     def cast(self, value: Value, dtype: str) -> Value:
         if value.dtype == dtype:
             return value
@@ -330,6 +344,15 @@ class Values(Memory):
         grows = dtypes.nbytes(dtype) > dtypes.nbytes(value.dtype) or value.dtype == "bool"
         if before and after:
             word = "fpext" if grows else "fptrunc"
+        elif before and self.saturates:
+            word = "fptoui" if dtype == "uint8" else "fptosi"
+            into = suffix(dtype, value.width)
+            name = f"llvm.{word}.sat.{into}.{suffix(value.dtype, value.width)}"
+            kind = llvm_type(dtype, value.width)
+            self.intrinsic(name, kind, value.type)
+            return Value(
+                self.emit(f"call {kind} @{name}({value.type} {value.name})"), dtype, value.width
+            )
         elif before:
             word = "fptoui" if dtype == "uint8" else "fptosi"
         elif after:
