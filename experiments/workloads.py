@@ -1,13 +1,15 @@
 """What the experiments search on: the machine, recorded trials of the layers, recorded tables.
 
 A name says which: `C6` is tuned on this machine, `pool:C6` looks for the best of the trials of C6
-in `data/trials.db`, `gemm_RTX_3090` is a table in `data/`.
+in `data/trials.jsonl.xz`, `gemm_RTX_3090` is a table in `data/`.
 """
 
 from __future__ import annotations
 
 import itertools
+import lzma
 import math
+import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -23,14 +25,22 @@ from benchmarks.workloads import WORK, task_of
 from tilewright.errors import ArgumentError
 from tilewright.features import Extractor
 from tilewright.measure.local import Local
+from tilewright.records.lines import import_lines
 from tilewright.records.store import Records
 from tilewright.search import Search
+from tilewright.target import Target
 from tilewright.testing.recorded import Recorded, pool, read_table
 from tilewright.tuning.session import FEATURES
 from tilewright.tuning.tune import tune
 
 DATA = Path(__file__).parent / "data"
 TABLES = tuple(sorted(path.name.split(".")[0] for path in DATA.glob("gemm_*.csv.gz")))
+# The machines of the records: znver5, and AVX2 code on it. Spaces need a target, not the machine.
+RECORDED_ON = (
+    Target("znver5", "x86_64-unknown-linux-gnu", "znver5", ("+avx512f", "+avx512vnni", "+avx512bf16"),
+           1, 64, 32),
+    Target("x86-64-v3"),
+)  # fmt: skip
 BATCH = 16
 
 
@@ -113,12 +123,24 @@ def _table(name: str) -> Recorded:
 
 @cache
 def _pool(name: str, features: Extractor) -> Recorded:
-    task = task_of(WORK[name.removeprefix("pool:")])
-    with Records(DATA / "trials.db", create=False) as records:
-        trials = records.trials(task.key, task.where)
-    if not trials:
-        raise ArgumentError(f"there are no trials of {task.name} on {task.where} in {DATA}.")
-    return pool(task, trials, features)
+    work, records = WORK[name.removeprefix("pool:")], recorded()
+    key = task_of(work).key
+    places = [each.target for each in records.tasks() if each.key == key]
+    if not places:
+        raise ArgumentError(f"there are no trials of {work.name} in {DATA}.")
+    target = next(t for t in RECORDED_ON if t.key in places)
+    return pool(task_of(work, target=target), records.trials(key, target.key), features)
+
+
+@cache
+def recorded() -> Records:
+    """Return the recorded trials, in memory."""
+    with tempfile.TemporaryDirectory() as folder:
+        lines = Path(folder) / "trials.jsonl"
+        lines.write_bytes(lzma.decompress((DATA / "trials.jsonl.xz").read_bytes()))
+        records = Records(":memory:")
+        import_lines(records, lines)
+    return records
 
 
 def peak_of(curves: list[Curve]) -> float:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tilewright.models.boosted import Boosted
+from tilewright.models.bounds import within
 from tilewright.models.model import CostModel, Predictor, fit, predict
 from tilewright.models.quality import pairwise_accuracy, top_recall
 from tilewright.models.training import Training
@@ -33,8 +34,8 @@ class Guided:
     `epsilon` is the share of a batch drawn at random. The batch is picked from the `diversity`
     (lambda in the paper) times as many best rows, `alpha` being the worth of a new knob value in
     standard deviations of their predicted scores. Chains of `seeds` start from the best measured.
-    The first batch, before there is a model, is half what the problem's prior ranks high and half
-    random; a model that knows something beforehand, such as `Transfer`, already leads it, but for a
+    The first batch, before there is a model, is half what the problem's prior ranks high on each way
+    through the space's branches, and half random; a model that knows something beforehand, such as `Transfer`, already leads it, but for a
     quarter. A model whose pairwise accuracy on a new batch is not above `chance` is not followed.
     """
 
@@ -52,18 +53,23 @@ class Guided:
         return getattr(self.model, "features", None)
 
     def __post_init__(self) -> None:
-        demand(self, "epsilon", 0 <= self.epsilon <= 1, "a share of a batch, from 0 to 1")
-        demand(self, "diversity", 1 <= self.diversity < math.inf, "a number of at least 1")
-        demand(self, "alpha", 0 <= self.alpha < math.inf, "a number that is not negative")
-        demand(self, "seeds", self.seeds >= 0, "a number that is not negative")
-        demand(self, "chance", 0 <= self.chance <= 1, "a share of pairs, from 0 to 1")
-        demand(self, "model", hasattr(self.model, "fit"), "a cost model, such as Boosted()")
+        demand(self, "epsilon", within(self.epsilon, 0, 1), "a share of a batch, from 0 to 1")
+        demand(self, "diversity", within(self.diversity, 1), "a number of at least 1")
+        demand(self, "alpha", within(self.alpha, 0), "a number that is not negative")
+        demand(self, "seeds", within(self.seeds, 0, whole=True), "a whole number from 0")
+        demand(self, "chance", within(self.chance, 0, 1), "a share of pairs, from 0 to 1")
+        demand(self, "model", _can(self.model, "fit"), "a cost model, such as Boosted()")
         features = self.features is None or hasattr(self.features, "extract")
         demand(self, "model", features, "a model whose `features` is an extractor, such as Tree()")
-        demand(self, "optimiser", hasattr(self.optimiser, "begin"), "such as Annealing()")
+        demand(self, "optimiser", _can(self.optimiser, "begin"), "such as Annealing()")
 
     def start(self, problem: Problem, rng: np.random.Generator) -> GuidedSearcher:
         return GuidedSearcher(self, problem, rng)
+
+
+def _can(spec: object, method: str) -> bool:
+    """Whether a spec has a method; its class, given for an object of it, has not."""
+    return not isinstance(spec, type) and callable(getattr(spec, method, None))
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,14 +123,32 @@ class GuidedSearcher:
         return np.concatenate([batch, self._history.draw(self._rng, n - len(batch))])
 
     def _first(self, prior: Callable[[Population], NDArray[np.float64]], n: int) -> Population:
-        """Propose rows that the prior ranks high, and as many at random: a model needs both."""
-        rows = self._problem.space.sample(self._rng, max(SAMPLE, 16 * n))
+        """Propose rows that the prior ranks high, and as many at random: a model needs both.
+
+        Each way through the space's branches has its share of the former: a guess can tell which
+        of two tilings is better, but hardly which of two algorithms.
+        """
+        space = self._problem.space
+        rows = space.sample(self._rng, max(SAMPLE, 16 * n))
         scores = prior(rows)
         half = math.ceil(n / 2)
-        top = np.argsort(-scores, kind="stable")[: math.ceil(self._spec.diversity * half)]
-        good = rows[top][pick(rows[top], scores[top], half, self._spec.alpha)]
+        branches = [i for i, knob in enumerate(space.knobs) if knob.kind == "branch"]
+        way = np.unique(rows[:, branches], axis=0, return_inverse=True)[1].reshape(-1)
+        ways = sorted(set(way.tolist()), key=lambda w: -scores[way == w].max())
+        good = np.concatenate(
+            [
+                self._best(rows[way == w], scores[way == w], math.ceil(half / len(ways)))
+                for w in ways
+            ]
+            or [rows]
+        )
         batch = self._history.claim(good, half)
         return np.concatenate([batch, self._history.draw(self._rng, n - len(batch))])
+
+    def _best(self, rows: Population, scores: NDArray[np.float64], n: int) -> Population:
+        """Return `n` rows that score high and differ."""
+        top = np.argsort(-scores, kind="stable")[: math.ceil(self._spec.diversity * n)]
+        return rows[top][pick(rows[top], scores[top], n, self._spec.alpha)]
 
     def _promising(self, predictor: Predictor, n: int) -> Population:
         rows, scores = self._chains.maximise(
