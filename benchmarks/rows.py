@@ -98,9 +98,11 @@ def _show(measured: dict[str, Any], threads: int) -> str:
         header = [name, "median us", "min us", "GB/s", "of a sum's", "tilewright is faster by"]
         parts.append(table(header, lines))
     title = f"## {threads} thread(s)"
-    torch, best = means(ratios)
-    said = f"Geometric mean over this work: {torch} against PyTorch's best, {best} against the best"
-    return "\n\n".join([title, *parts, said + " peer."])
+    whom = "against PyTorch's best", "against the best peer"
+    said = [f"{mean} {of}" for mean, of in zip(means(ratios), whom, strict=True) if mean != "-"]
+    if said:
+        parts.append(f"Geometric mean over this work: {', '.join(said)}.")
+    return "\n\n".join([title, *parts])
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from math import nan, prod
+from math import isnan, nan, prod
 from typing import TypedDict
 
 OWN = "tilewright"
@@ -43,6 +43,8 @@ def geometric_mean(values: Sequence[float]) -> float:
 def against(seconds: Seconds) -> tuple[float, float]:
     """Return how many times faster ours is than PyTorch's best variant, and than the best peer.
 
+    Where there is none of these, that is nan, which tables leave out.
+
     >>> against({"tilewright": (1, 1), "pytorch eager": (3, 3), "pytorch mv": (2, 2), "x": (4, 4)})
     (2.0, 2.0)
     """
@@ -65,9 +67,12 @@ def speeds(rows: Mapping[str, Row]) -> str:
             for name in names
         ]
         ratios.append(against(seconds))
-        lines.append([work, *cells, *(f"{ratio:.2f} x" for ratio in ratios[-1])])
+        lines.append([work, *cells, *map(times, ratios[-1])])
     lines.append(["geometric mean", *[""] * len(names), *means(ratios)])
-    return table(["work", *names, "against torch", "against best"], lines)
+    header = ["work", *names, "against torch", "against best"]
+    absent = [len(header) - 2 + i for i, mean in enumerate(means(ratios)) if mean == "-"]
+    kept = [i for i in range(len(header)) if i not in absent]
+    return table([header[i] for i in kept], [[line[i] for i in kept] for line in lines])
 
 
 def speed(operations: float, median: float, least: float, peak: float) -> str:
@@ -84,10 +89,15 @@ def speed(operations: float, median: float, least: float, peak: float) -> str:
 def means(ratios: Sequence[tuple[float, ...]]) -> list[str]:
     """Return the geometric mean of each column, of the numbers that it holds.
 
-    >>> means([(1.0, 4.0), (nan, 1.0)])
-    ['1.00 x', '2.00 x']
+    >>> means([(1.0, 4.0), (nan, 1.0)]), means([(nan, 3.0)])
+    (['1.00 x', '2.00 x'], ['-', '3.00 x'])
     """
     columns = (
         [ratio for ratio in column if ratio == ratio] for column in zip(*ratios, strict=True)
     )
-    return [f"{geometric_mean(column):.2f} x" for column in columns]
+    return [times(geometric_mean(column)) for column in columns]
+
+
+def times(ratio: float) -> str:
+    """Return a ratio as text, as in "1.25 x"; "-" where there is none."""
+    return "-" if isnan(ratio) else f"{ratio:.2f} x"

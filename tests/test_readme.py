@@ -12,6 +12,7 @@ import pytest
 from benchmarks.models.resnet18 import build, save
 from typer.testing import CliRunner
 
+import tilewright as tw
 from tilewright.cli.main import app
 
 ROOT = Path(__file__).parents[1]
@@ -45,6 +46,10 @@ def test_commands_exist_with_the_options_that_are_shown() -> None:
         described = CliRunner().invoke(app, [command, "--help"], env={"COLUMNS": "200"}).output
         for option in re.findall(r"--\w+", rest):
             assert option in described, f"tilewright {command} has no {option}"
+
+
+def test_every_operator_is_listed() -> None:
+    assert not [name for name in tw.ops.__all__ if f"`{name}`" not in README]
 
 
 def test_make_targets_and_files_exist() -> None:

@@ -52,6 +52,7 @@ if TYPE_CHECKING:  # what `__getattr__` loads on first use
     from tilewright.ops.op import op as op
     from tilewright.records.store import Records as Records
     from tilewright.runtime.build import build as build
+    from tilewright.runtime.build import emit as emit
     from tilewright.runtime.kernel import Kernel as Kernel
     from tilewright.space.knobs import Knobs as Knobs
     from tilewright.tuning.task import Task as Task
@@ -62,6 +63,7 @@ _LAZY = {
     "Task": "tilewright.tuning.task:Task",
     "tune": "tilewright.tuning.tune:tune",
     "build": "tilewright.runtime.build:build",
+    "emit": "tilewright.runtime.build:emit",
     "Kernel": "tilewright.runtime.kernel:Kernel",
     "Records": "tilewright.records.store:Records",
     "load_onnx": "tilewright.graph.model:load_onnx",
@@ -88,6 +90,7 @@ __all__ = [
     "cast",
     "compile",
     "compute",
+    "emit",
     "equal",
     "erf",
     "errors",

@@ -76,6 +76,15 @@ class Target:
         for field_name, value in LEVELS[self.name]._asdict().items():
             object.__setattr__(self, field_name, getattr(self, field_name) or value)
 
+    def __repr__(self) -> str:
+        if self.name in LEVELS and self == Target(self.name):
+            return f"Target({self.name!r})"
+        return (
+            f"Target({self.name}: {self.cpu} of {self.architecture}, {self.vector_bytes * 8}-bit "
+            f"vectors, {self.registers} registers, {self.cores} core{'s' * (self.cores != 1)}, "
+            f"{len(self.features)} features)"
+        )
+
     def lanes(self, dtype_bytes: int) -> int:
         """Return how many elements of `dtype_bytes` bytes a vector register holds."""
         return max(1, self.vector_bytes // dtype_bytes)
@@ -102,6 +111,24 @@ class Target:
         # Not the cores: a process that is pinned to one of them has the same records.
         cpu = self.architecture if self.cpu == "generic" else self.cpu
         return f"{cpu}/{self.vector_bytes * 8}b"
+
+
+def target_of(given: Target | str | None) -> Target:
+    """Return a target that may be given by name, this machine for None; else raise TargetError.
+
+    >>> target_of("x86-64-v3")
+    Target('x86-64-v3')
+    """
+    if given is None:
+        return host()
+    if isinstance(given, str):
+        return Target(given)
+    if not isinstance(given, Target):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise TargetError(
+            f"{given!r:.80} is no target: give a Target, its name such as 'x86-64-v3', or nothing "
+            "for this machine."
+        )
+    return given
 
 
 def _check(target: Target) -> None:

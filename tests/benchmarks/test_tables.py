@@ -25,7 +25,7 @@ def test_speeds() -> None:
         "| work | tilewright | pytorch eager | litert | against torch | against best |",
         "| --- | --- | --- | --- | --- | --- |",
         "| C1 | 1000 (2000) 50% | 500 (1000) 25% | 250 (250) 12% | 2.00 x | 2.00 x |",
-        "| C2 | 1000 (1000) 50% | - | 1000 (1000) 50% | nan x | 1.00 x |",
+        "| C2 | 1000 (1000) 50% | - | 1000 (1000) 50% | - | 1.00 x |",
         "| geometric mean | | | | 2.00 x | 1.41 x |",
     ]
 
@@ -33,6 +33,25 @@ def test_speeds() -> None:
 def test_no_peer() -> None:
     assert all(math.isnan(ratio) for ratio in tables.against({"tilewright": (1.0, 1.0)}))
     assert math.isnan(tables.geometric_mean([]))
+
+
+def test_a_peer_that_is_absent_is_left_out() -> None:
+    """Whoever has no PyTorch, or no peer at all, reads nothing of them."""
+    for peers in {"litert": (2e-3, 2e-3)}, {}:
+        seconds = {"tilewright": (1e-3, 1e-3), **peers}
+        row = {"bytes": 8e6, "read": 4e6, "seconds": seconds | {rows.STREAM: (1e-3, 1e-3)}}
+        every = [
+            tables.speeds({"C1": ROW | {"seconds": seconds}}),
+            rows._show({"rows": {"gelu": row}}, 1),
+            depthwise._show({"rows": {"D1": ROW | {"seconds": seconds}}}, 2),
+            network._show({"seconds": seconds, "flops": 1e9, "peak": 1e12}, 2),
+        ]
+        for text in every:
+            assert "nan" not in text
+            assert "orch" not in text
+    assert "against best" in tables.speeds(
+        {"C1": ROW | {"seconds": {"tilewright": (1.0, 1.0), "x": (1.0, 1.0)}}}
+    )
 
 
 def test_every_benchmark_shows_well_formed_tables() -> None:

@@ -101,10 +101,18 @@ def test_a_given_peak_replaces_the_recorded_one(command: Command, db: str):
 
 def test_nothing_to_show(command: Command, db: str):
     assert command("show", "--db", db, "--task", "lstm") == (
-        0,
-        f"{db} holds no tasks whose name contains 'lstm'.\n",
+        2,
         "",
+        f"tilewright: {db} holds no task whose name contains 'lstm'; it holds 2 tasks, such as "
+        "'conv2d 1x56x56x64 [3x3]'. Leave out --task to see all.\n",
     )
+
+
+def test_an_empty_database_is_shown_as_one(command: Command, tmp_path: Path):
+    path = tmp_path / "empty.db"
+    Records(path).close()
+    for more in (), ("--task", "lstm"):
+        assert command("show", "--db", str(path), *more) == (0, f"{path} holds no tasks.\n", "")
 
 
 def test_a_missing_database_is_a_sentence(command: Command, tmp_path: Path):

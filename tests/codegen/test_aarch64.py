@@ -105,7 +105,7 @@ def test_objects_of_random_programs(mode: str) -> None:
 def test_products_of_bytes_take_their_instruction(operator: Operator) -> None:
     for target, wanted in (DOT, True), (PLAIN, False):
         nest = Task(operator, target).fallback().loops
-        text = assembly(compile_nest(nest, target).text, target)
+        text = assembly(compile_nest(nest, target).llvm, target)
         assert ("sdot" in text) == wanted == ("sdot" in str(nest))
 
 
@@ -115,7 +115,7 @@ def test_vectors_fill_the_registers_of_neon(dtype: str) -> None:
     a = tw.tensor("A", (4, 64), dtype)
     s = Schedule(tw.compute("B", (4, 64), lambda y, x: a[y, x] * a[y, x] + 1)).vectorize("x")
     for target in PLAIN, DOT:
-        text = assembly(check(s, target).text, target)
+        text = assembly(check(s, target).llvm, target)
         assert {"float32": "v0.4s", "float16": "fcvtl", "float64": "v0.2d"}[dtype] in text
         assert "__" not in text  # no call into the compiler's library
 

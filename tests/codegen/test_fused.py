@@ -19,6 +19,6 @@ from tilewright.runtime.artifact import compile_nest
 )
 def test_sums_of_products_call_nothing(level: str, wanted: str, dtype: str) -> None:
     task = Task(Matmul(24, 24, 32, dtype=dtype), Target(level))
-    text = assembly(compile_nest(task.fallback().loops, task.target).text, task.target)
+    text = assembly(compile_nest(task.fallback().loops, task.target).llvm, task.target)
     assert wanted in text
     assert not re.search(r"\bfmaf?\b(@PLT)?$", text, re.MULTILINE)

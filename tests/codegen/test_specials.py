@@ -116,7 +116,7 @@ def test_the_greater_of_a_number_is_one_instruction(level: str, first: bool) -> 
         "B", (16,), lambda i: tw.maximum(0.0, a[i]) if first else tw.maximum(a[i], 0.0)
     )
     artifact = compile_nest(Schedule(relu).vectorize("i").loops, target)
-    code = assembly(artifact.text, target).split("kernel.repeat")[0]
+    code = assembly(artifact.llvm, target).split("kernel.repeat")[0]
     assert len(re.findall(r"vmaxps", code)) == 64 // target.vector_bytes
     assert not re.findall(r"vcmp|vblend|vmovaps.*{%k", code)
 

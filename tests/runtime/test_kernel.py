@@ -35,7 +35,7 @@ def kernel() -> tw.Kernel:
 @pytest.mark.parametrize(
     ("arrays", "said"),
     [
-        ((), "takes 1 arrays"),
+        ((), r"takes 1 array \("),
         ((A, A), "given 2"),
         ((A[:5],), r"given shape \(5,\)"),
         ((A.reshape(3, 4),), r"given shape \(3, 4\)"),

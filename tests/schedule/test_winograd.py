@@ -15,6 +15,8 @@ from tilewright.errors import ScheduleError
 from tilewright.expr.interpret import evaluate
 from tilewright.loops.interpret import interpret
 from tilewright.ops.conv2d import Conv2d
+from tilewright.ops.dense import Dense
+from tilewright.ops.matmul import Matmul
 from tilewright.schedule.schedule import Schedule
 from tilewright.schedule.toom_cook import short_filter
 from tilewright.schedule.winograd import ERRORS
@@ -157,6 +159,14 @@ REFUSED = {
             )
         ).winograd("conv", 2),
         "'y' and 'ky' are used other than as a sum",
+    ),
+    "a matrix product": (
+        lambda: Schedule(Dense(8, 8, 8).expression()).winograd("product", 2),
+        "it is no convolution",
+    ),
+    "a product of no constants": (
+        lambda: Schedule(Matmul(8, 8, 8).expression()).winograd("product", 2),
+        "it is no convolution",
     ),
     "weights that depend on the place": (
         lambda: _stage(

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,18 +18,35 @@ from tests.tuning.toys import Toy, configs
 
 import tilewright as tw
 from tilewright.errors import ArgumentError, SpaceError, TargetError, TilewrightError
+from tilewright.models import Boosted
 from tilewright.ops.dense import Dense
 from tilewright.records.store import Records
+from tilewright.records.trial import Failed
 from tilewright.schedule.schedule import Schedule
-from tilewright.search import RandomSearch
+from tilewright.search import (
+    Annealing,
+    Evolution,
+    Genetic,
+    Guided,
+    OptunaSearch,
+    RandomSearch,
+)
 from tilewright.space.knobs import Knobs
 from tilewright.target import Target
+from tilewright.tuning.result import Result
 from tilewright.tuning.task import Task
 from tilewright.tuning.tune import tune
 
 A = tw.tensor("A", (64,))
 OUT = tw.compute("out", (64,), lambda x: A[x] + 1.0)
 RANDOM = RandomSearch()
+WIDE = Target("neoverse-n1")
+
+
+class Ridge:
+    """Half a cost model: it can fit."""
+
+    def fit(self, data: Any, previous: Any = None) -> Any: ...
 
 
 @pytest.fixture(scope="module")
@@ -85,6 +103,59 @@ WRONG: dict[str, tuple[Callable[[], object], str]] = {
     "half a batch": (lambda: tune(OUT, trials=8, batch=2.5), "batches of 2.5"),
     "a seed by name": (lambda: tune(OUT, trials=8, seed="a"), "seed 'a'"),
     "no threads": (lambda: tune(OUT, trials=8, threads=0), "threads=0"),
+    "no tasks": (lambda: tune([], trials=4), r"cannot tune \[\], which holds no task"),
+    "no tasks and no trials": (lambda: tune((), trials=0), r"cannot tune \(\)"),
+    "a negative peak": (lambda: tune(OUT, trials=1, peak=-1), "peak=-1"),
+    "a peak of nothing": (lambda: tune(OUT, trials=1, peak=0.0), "more than none"),
+    "a peak that is no number": (lambda: tune(OUT, trials=1, peak=float("nan")), "peak=nan"),
+    "a peak by name": (lambda: tune(OUT, trials=1, peak="fast"), "peak='fast'"),
+    "a measurer's class": (lambda: tune(OUT, trials=1, measure=Toy), "give a Measurer"),
+    "a measurer by name": (lambda: tune(OUT, trials=1, measure="local"), "with 'local'"),
+    "a watch by name": (lambda: tune(OUT, trials=1, watch="me"), "cannot watch with 'me'"),
+    "a foreign target": (lambda: tune(Task(OUT, "aarch64"), trials=1, peak=1e11), "cannot run"),
+    "one foreign target": (lambda: tune([OUT, Task(OUT, WIDE)], trials=1), "measure=..."),
+    "a foreign target measured here": (
+        lambda: tune(Task(OUT, "aarch64"), trials=1, measure=tw.measure.Local()),
+        "cannot run",
+    ),
+    "a model's class": (lambda: Guided(Boosted), r"Guided\(model=.*a cost model, such as Boosted"),
+    "a model's class by name": (lambda: Guided(model=Ridge), r"a cost model, such as Boosted\(\)"),
+    "a model by name": (lambda: Guided("boosted"), "a cost model"),
+    "an optimiser's class": (lambda: Guided(optimiser=Annealing), r"such as Annealing\(\)"),
+    "an unknown objective": (lambda: Boosted("foo"), "objective is 'rank' or 'regression'"),
+    "trees of no depth": (lambda: Boosted(depth=-3), r"Boosted\(depth=-3\): depth is a whole"),
+    **{
+        f"trees with {name}={value!r}": (lambda n=name, v=value: Boosted(**{n: v}), f"{name} is a ")
+        for name in (
+            "rounds",
+            "depth",
+            "learning_rate",
+            "leaf",
+            "ridge",
+            "columns",
+            "bins",
+            "seed",
+            "threads",
+        )
+        for value in (-1, "6", None, float("nan"), True)
+    },
+    **{
+        f"{kind.__name__} with {name}={value!r}": (
+            lambda k=kind, n=name, v=value: k(**{n: v}),
+            rf"{kind.__name__}\({name}=.*",
+        )
+        for kind, names in {
+            Guided: ("epsilon", "diversity", "alpha", "seeds", "chance"),
+            Evolution: ("population", "generations", "crossover", "mutation", "patience"),
+            Genetic: ("population", "mutation"),
+            OptunaSearch: ("sampler", "startup"),
+            tw.measure.Local: ("timeout", "sample", "repeats"),
+        }.items()
+        for name in names
+        for value in (-1, "6", None, float("nan"))
+    },
+    "a task of no weight": (lambda: Task(OUT, weight=0), "weight=0"),
+    "a task of half a weight": (lambda: Task(OUT, weight=0.5), "at least 1"),
     "a task of a schedule": (lambda: Task(Schedule(OUT)), "task of Schedule"),
     "a task of a text": (lambda: Task("matmul"), "cannot make a task of str 'matmul'"),
     "a task of an input": (lambda: Task(A), "it is an input"),
@@ -114,8 +185,7 @@ def test_a_target_may_be_named():
 
 def test_what_is_of_one_task_is_refused_of_several():
     several = tune([OUT, Dense(4, 8, 4)], trials=2, measure=Toy(), search=RANDOM)
-    none = tune([], trials=4)
-    for result in several, none:
+    for result in several, Result((), several.records):
         for ask in (lambda r: r.best), (lambda r: r.curve):
             with pytest.raises(ArgumentError, match=r"result\.sessions"):
                 ask(result)
@@ -128,6 +198,34 @@ def test_results_and_tasks_print_in_a_line():
     assert repr(Task(OUT)) == f"Task(out 64 on {tw.host().key})"
     several = tune([OUT, Dense(4, 8, 4)], trials=2, measure=Toy(), search=RANDOM)
     assert repr(several).startswith("Result(2 tasks: 2 trials, 0 failed")
+    one = tune(OUT, trials=1, measure=Toy(), search=RANDOM)
+    assert repr(one).startswith("Result(out 64: 1 trial, 0 failed")
+
+
+def test_sessions_and_events_print_in_a_line():
+    events: list[tw.tuning.events.Event] = []
+    result = tune(OUT, trials=1, measure=Toy(), search=RANDOM, watch=events.append)
+    assert repr(result.sessions[0]).startswith("Session(out 64: 1 trial, 0 failed, best ")
+    assert repr(events[0]).startswith("Event(1/1, out 64: ")
+    failed = dataclasses.replace(events[0], outcome=Failed("run", "crash", "a page" * 99))
+    assert repr(failed) == "Event(1/1, out 64: run crash)"
+
+
+def test_a_foreign_target_is_tuned_where_the_measurer_runs_it():
+    result = tune(Task(OUT, "aarch64"), trials=2, measure=Toy(), search=RANDOM)
+    assert result.sessions[0].trials == 2
+    assert tune(Task(OUT, "aarch64"), trials=0).sessions[0].trials == 0
+
+
+def test_extensions_find_what_they_need_where_it_is_named():
+    from tilewright.measure import Local, Measurer
+    from tilewright.search import History
+
+    assert History.__name__ == "History"
+    assert tw.measure.Measurer is Measurer
+    assert tw.measure.Local is Local
+    with pytest.raises(AttributeError, match=r"it has Answer, .*Measurer"):
+        _ = tw.measure.Locale
 
 
 # -- templates

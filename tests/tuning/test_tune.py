@@ -169,9 +169,13 @@ def test_an_exhausted_task_leaves_its_budget_to_others(records: Records):
     assert len(configs(records, small)) + len(configs(records, large)) == 60
 
 
-def test_nothing_to_tune_is_no_work():
+def test_a_network_without_operators_is_no_work():
+    class Empty:
+        def tasks(self) -> list[Task]:
+            return []
+
     toy = Toy()
-    assert tune([], trials=10, measure=toy).sessions == ()
+    assert tune(Empty(), trials=10, measure=toy).sessions == ()
     assert toy.measured == 0
 
 

@@ -27,19 +27,26 @@ def show(
     ] = False,
 ) -> None:
     """Show the tasks in a database: trials, failures by class, and the best found."""
-    from tilewright.cli.console import console, tell_damage
+    from tilewright.cli.console import console, counted, tell_damage
+    from tilewright.errors import ArgumentError
     from tilewright.records.store import Records
 
     out = console()
     with Records(db if "://" in db else Path(db), create=False) as records:
-        tasks = [each for each in records.tasks() if task in each.name]
+        known = records.tasks()
+        tasks = [each for each in known if task in each.name]
         peaks = {each.target: records.peak(each.target) for each in tasks}
     tell_damage(records)
     if peak is not None:
         peaks = dict.fromkeys(peaks, peak * 1e9)
+    if not tasks and known:
+        shown = f"{counted(len(known), 'task')}, such as {known[0].name!r}"
+        raise ArgumentError(
+            f"{db} holds no task whose name contains {task!r}; it holds {shown}. Leave out --task "
+            "to see all."
+        )
     if not tasks:
-        where = f" whose name contains {task!r}" if task else ""
-        out.print(f"{db} holds no tasks{where}.", markup=False)
+        out.print(f"{db} holds no tasks.", markup=False)
         return
     for target in sorted(peaks):
         out.print(f"target {target}", markup=False)

@@ -49,8 +49,8 @@ def tune(
         with Progress(out, trials, limit) as progress:
             try:
                 search(
-                    tasks, trials=trials, records=records, seed=seed, batch=batch, peak=limit,
-                    watch=progress.watch,
+                    network, trials=trials, records=records, seed=seed, batch=batch, peak=limit,
+                    watch=progress.watch, threads=threads,
                 )  # fmt: skip
             except KeyboardInterrupt:
                 stopped = True

@@ -18,7 +18,7 @@ from tilewright.records.store import Records
 from tilewright.runtime.artifact import Artifact, check_runs_here, compile_nest
 from tilewright.runtime.memory import aligned
 from tilewright.runtime.threads import checked
-from tilewright.target import Target, host
+from tilewright.target import Target, target_of
 from tilewright.tuning.task import Operator, Task
 
 
@@ -26,14 +26,14 @@ def compile(
     model: Model,
     records: Records | str | Path | None = None,
     *,
-    target: Target | None = None,
+    target: Target | str | None = None,
     threads: int | None = None,
 ) -> Module:
     """Compile a network with the best schedules on record, and a fallback for work without any.
 
     `records` may be the path of a database. Constants are packed now. `threads` is how many threads
     a run uses unless it says otherwise (default: the target's cores); work without records for so
-    many uses those for one.
+    many uses those for one. Raise TargetError if code for `target` cannot run here.
     """
     if not isinstance(model, Model):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ArgumentError(
@@ -48,7 +48,7 @@ def compile(
             f"cannot take schedules from {records!r:.60} ({type(records).__name__}): give Records, "
             "such as result.records, or the path of a database."
         )
-    target = target or host()
+    target = target_of(target)
     check_runs_here(target)
     count = checked(threads, target.cores)
     graph, artifacts = model.graph, dict[Operator, _Compiled]()

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
-from tilewright.expr.affine import Affine, Extent
+from tilewright.expr.affine import Affine, Extent, text
 from tilewright.expr.scalar import Scalar, Within
 from tilewright.expr.tensor import Tensor
 
@@ -38,6 +38,11 @@ class Buffer:
     layout_loops: tuple[str, ...] = ()
     made: Tensor | None = None
     prefetch: int = 0  # bytes that each vector load asks the cache for ahead of itself
+
+    def __repr__(self) -> str:
+        shape = " x ".join(map(text, self.shape)) or "scalar"
+        packed = f", packed {self.source}" if self.source else ""
+        return f"Buffer({self.name}: {self.dtype} {shape}, {self.scope}{packed})"
 
 
 @dataclass(frozen=True, slots=True)

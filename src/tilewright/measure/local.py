@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Protocol, Self
+from typing import Any, Protocol, Self
 
 from tilewright.errors import ArgumentError
 from tilewright.measure.build import Request
@@ -42,12 +42,15 @@ class Local:
     def __post_init__(self) -> None:
         self.threads, self.builders = checked(self.threads, 1), checked(self.builders, 1)
         for name in "timeout", "sample":
-            if not 0 < getattr(self, name) < math.inf:
+            seconds: Any = getattr(self, name)
+            number = isinstance(seconds, int | float) and not isinstance(seconds, bool)
+            if not number or not 0 < seconds < math.inf:
                 raise ArgumentError(
                     f"Local({name}={getattr(self, name)!r}): give seconds, more than none."
                 )
-        if self.repeats < 1:
-            raise ArgumentError(f"Local(repeats={self.repeats!r}): give a number of at least 1.")
+        repeats: Any = self.repeats
+        if not isinstance(repeats, int) or isinstance(repeats, bool) or repeats < 1:
+            raise ArgumentError(f"Local(repeats={repeats!r}): give a whole number of at least 1.")
         cores = sorted(os.sched_getaffinity(0))
         runner = cores[-self.threads :]
         others = [core for core in cores if core not in runner] or cores

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from tilewright.errors import ArgumentError
+from tilewright.models.bounds import within
 from tilewright.models.model import Predictor
 from tilewright.models.objectives import Rank, Regression
 from tilewright.models.packed import Packed
@@ -36,6 +38,23 @@ class Boosted:
     bins: int = 64
     seed: int = 0
     threads: int = 1
+
+    def __post_init__(self) -> None:
+        fits = {
+            "objective": (self.objective in ("rank", "regression"), "'rank' or 'regression'"),
+            **{
+                name: (within(getattr(self, name), low, whole=True), f"a whole number from {low}")
+                for name, low in (("rounds", 1), ("depth", 1), ("bins", 2), ("seed", 0))
+            },
+            "threads": (within(self.threads, 1, 1024, whole=True), "a whole number, 1 to 1024"),
+            "learning_rate": (within(self.learning_rate, 1e-9), "a positive number"),
+            "leaf": (within(self.leaf, 0), "a number that is not negative"),
+            "ridge": (within(self.ridge, 0), "a number that is not negative"),
+            "columns": (within(self.columns, 1e-9, 1), "a share of the features, up to 1"),
+        }
+        for name, (fine, what) in fits.items():
+            if not fine:
+                raise ArgumentError(f"Boosted({name}={getattr(self, name)!r}): {name} is {what}.")
 
     def fit(self, data: Training, previous: Predictor | None = None) -> Predictor:  # noqa: ARG002
         """Fit from nothing: with these sizes that costs less than a batch of measurements."""

@@ -125,12 +125,13 @@ class Activation:
     dtype: str = "float32"
 
     def __post_init__(self) -> None:
-        fields.check(self)
-        if not self.functions or not all(map(_is_function, self.functions)):
+        given: Any = self.functions
+        if not isinstance(given, tuple | list) or not given or not all(map(_is_function, given)):  # pyright: ignore[reportUnknownArgumentType]
             raise ExpressionError(
-                f"Activation(functions={self.functions!r:.80}): functions is a tuple of at least "
-                "one function of a scalar, as in Activation((Silu(), Clip(0.0, 6.0)), 4096)."
+                f"Activation(functions={given!r:.80}): functions is a tuple of at least one "
+                "function of a scalar, as in Activation((Silu(), Clip(0.0, 6.0)), 4096)."
             )
+        fields.check(self)
 
     @property
     def name(self) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tilewright.codegen.llvm.compile import object_code
+from tilewright.codegen.llvm.compile import assembly, object_code
 from tilewright.codegen.llvm.module import module
 from tilewright.errors import TargetError
 from tilewright.loops.nodes import Buffer, Nest
@@ -13,7 +13,11 @@ from tilewright.target import Target, host
 
 @dataclass(frozen=True, slots=True)
 class Artifact:
-    """Object code, its symbol, the parameters in order, the external functions that it calls."""
+    """Object code and the LLVM text that it was made of; how it is called, says `emit`.
+
+    `code` is an object file that defines `name`, `parameters` what that is given pointers to,
+    `arguments` the arrays of the expression, `calls` the functions of OpenMP's that it calls.
+    """
 
     code: bytes
     name: str
@@ -21,7 +25,15 @@ class Artifact:
     arguments: tuple[Buffer, ...]
     calls: tuple[str, ...]
     target: Target
-    text: str
+    llvm: str
+
+    @property
+    def asm(self) -> str:
+        """The machine code, to be read by a person."""
+        return assembly(self.llvm, self.target)
+
+    def __repr__(self) -> str:
+        return f"Artifact({self.name} for {self.target.name}, {len(self.code)} bytes)"
 
 
 def compile_nest(nest: Nest, target: Target, name: str = "kernel") -> Artifact:
@@ -40,20 +52,19 @@ def compile_nest(nest: Nest, target: Target, name: str = "kernel") -> Artifact:
 def check_runs_here(target: Target) -> None:
     """Raise TargetError if this machine lacks what code for `target` needs."""
     here = host()
-    if target.triple.split("-")[0] != here.triple.split("-")[0]:
-        raise TargetError(
-            f"cannot run code for {target.name!r} ({target.triple}) here: this machine is "
-            f"{here.triple}. Compile for host(), or run it on the board."
+    missing = [f for f in target.features if f.startswith("+") and f not in here.features]
+    if target.architecture != here.architecture:
+        reason = f"it is {target.triple}, and this machine is {here.triple}"
+    elif target.vector_bytes > here.vector_bytes:
+        reason = (
+            f"it needs vectors of {target.vector_bytes * 8} bits, and {here.name} has "
+            f"{here.vector_bytes * 8}"
         )
-    if target.vector_bytes > here.vector_bytes:
-        raise TargetError(
-            f"cannot run code for {target.name!r} here: it needs vectors of "
-            f"{target.vector_bytes * 8} bits, and {here.name} has {here.vector_bytes * 8}."
-        )
-    missing = [
-        f for f in target.features if f.startswith("+") and f not in here.features
-    ] if here.features else []  # fmt: skip
-    if missing and target != here:
-        raise TargetError(
-            f"cannot run code for {target.name!r} here: {here.name} lacks {', '.join(missing)}."
-        )
+    elif missing and here.features and target != here:
+        reason = f"{here.name} lacks {', '.join(missing)}"
+    else:
+        return
+    raise TargetError(
+        f"cannot run code for {target.name!r} here: {reason}. Use host(); emit(...) compiles for "
+        "other machines, and tune(..., measure=...) takes a Measurer that runs code on one."
+    )

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from tilewright.codegen.llvm.compile import assembly
 from tilewright.errors import ArgumentError
 from tilewright.loops.interpret import packed
 from tilewright.loops.nodes import Buffer, Nest
@@ -58,12 +57,12 @@ class Kernel:
     @property
     def llvm(self) -> str:
         """The generated LLVM text."""
-        return self._artifact.text
+        return self._artifact.llvm
 
     @property
     def asm(self) -> str:
         """The machine code, disassembled."""
-        return assembly(self._artifact.text, self._artifact.target)
+        return self._artifact.asm
 
     def __repr__(self) -> str:
         inputs = ", ".join(map(describe, self.inputs))
@@ -113,7 +112,8 @@ class Kernel:
             problem += f"; there is no input {unknown[0]!r}" if unknown else ""
             problem += f"; {twice[0]!r} is given twice" if twice else ""
             raise ArgumentError(
-                f"{self.loops.name} takes {len(names)} arrays ({wanted}), {problem}."
+                f"{self.loops.name} takes {len(names)} array{'s' * (len(names) != 1)} ({wanted}), "
+                f"{problem}."
             )
         return given | named
 
@@ -184,6 +184,10 @@ class Bound:
         self._alone = alone
         self._run, self._table, self._threads = loaded.run, table, threads
         self._result, self._held = result, (held, loaded)
+
+    def __repr__(self) -> str:
+        shape = " x ".join(map(str, self._result.shape)) or "scalar"
+        return f"Bound(-> {self._result.dtype} {shape}; threads={self._threads})"
 
     def __call__(self) -> np.ndarray[Any, Any]:
         with self._alone:

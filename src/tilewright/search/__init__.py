@@ -5,6 +5,7 @@ from tilewright.search.evolution import Evolution
 from tilewright.search.genetic import Genetic
 from tilewright.search.grid import Grid
 from tilewright.search.guided import Guided
+from tilewright.search.history import History
 from tilewright.search.optuna_ import OptunaSearch
 from tilewright.search.problem import Problem, Search, Searcher
 from tilewright.search.random import RandomSearch
@@ -15,6 +16,7 @@ __all__ = [
     "Genetic",
     "Grid",
     "Guided",
+    "History",
     "OptunaSearch",
     "Problem",
     "RandomSearch",

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tilewright.models.bounds import within
 from tilewright.search.optimiser import Scorer, Visits
 from tilewright.search.problem import demand
 from tilewright.space.space import Population, Space
@@ -31,11 +32,20 @@ class Evolution:
     patience: int = 8
 
     def __post_init__(self) -> None:
-        demand(self, "population", self.population >= 2, "a number of at least 2")
-        demand(self, "generations", self.generations >= 0, "a number that is not negative")
-        demand(self, "crossover", 0 <= self.crossover <= 1, "a share of children, from 0 to 1")
-        demand(self, "mutation", 0 <= self.mutation <= 1, "a share of children, from 0 to 1")
-        demand(self, "patience", self.patience >= 1, "a number of at least 1")
+        demand(
+            self,
+            "population",
+            within(self.population, 2, whole=True),
+            "a whole number of at least 2",
+        )
+        demand(
+            self, "generations", within(self.generations, 0, whole=True), "a whole number from 0"
+        )
+        demand(self, "crossover", within(self.crossover, 0, 1), "a share of children, from 0 to 1")
+        demand(self, "mutation", within(self.mutation, 0, 1), "a share of children, from 0 to 1")
+        demand(
+            self, "patience", within(self.patience, 1, whole=True), "a whole number of at least 1"
+        )
 
     def begin(self, space: Space[Any], rng: np.random.Generator) -> Generations:
         """Draw the first population; the generations own `rng` from here on."""

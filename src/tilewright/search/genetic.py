@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from tilewright.models.bounds import within
 from tilewright.search.history import History
 from tilewright.search.problem import Problem, demand
 from tilewright.space.space import Population
@@ -24,8 +25,13 @@ class Genetic:
     mutation: float = 0.5
 
     def __post_init__(self) -> None:
-        demand(self, "population", self.population >= 2, "a number of at least 2")
-        demand(self, "mutation", 0 <= self.mutation <= 1, "a chance, from 0 to 1")
+        demand(
+            self,
+            "population",
+            within(self.population, 2, whole=True),
+            "a whole number of at least 2",
+        )
+        demand(self, "mutation", within(self.mutation, 0, 1), "a chance, from 0 to 1")
 
     def start(self, problem: Problem, rng: np.random.Generator) -> GeneticSearcher:
         return GeneticSearcher(self, problem, rng)

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tilewright.errors import ArgumentError
+from tilewright.models.bounds import within
 from tilewright.search.history import History
 from tilewright.search.problem import Problem, demand
 from tilewright.space.space import Population
@@ -38,7 +39,7 @@ class OptunaSearch:
 
     def __post_init__(self) -> None:
         demand(self, "sampler", self.sampler in SAMPLERS, f"one of {', '.join(SAMPLERS)}")
-        demand(self, "startup", self.startup >= 0, "a number that is not negative")
+        demand(self, "startup", within(self.startup, 0, whole=True), "a whole number from 0")
 
     def start(self, problem: Problem, rng: np.random.Generator) -> OptunaSearcher:
         return OptunaSearcher(self, problem, rng)

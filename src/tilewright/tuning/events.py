@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from tilewright.records.trial import Outcome
+from tilewright.records.trial import Failed, Measured, Outcome
 from tilewright.tuning.session import Session
 
 
@@ -18,6 +18,14 @@ class Event:
     session: Session
     sessions: Sequence[Session]
     outcome: Outcome
+
+    def __repr__(self) -> str:
+        match self.outcome:
+            case Measured():
+                said = f"{self.outcome.median * 1e6:.4g} us"
+            case Failed():
+                said = f"{self.outcome.stage} {self.outcome.reason}"
+        return f"Event({self.done}/{self.total}, {self.session.task.name}: {said})"
 
 
 Watch = Callable[[Event], None]

@@ -68,7 +68,8 @@ class Result:
         names = [session.task.name for session in self.sessions]
         what = names[0] if len(names) == 1 else f"{len(names)} tasks"
         trials, failed = sum(s.trials for s in self.sessions), sum(self.failures.values())
-        return f"Result({what}: {trials} trials, {failed} failed, in {self.records!r})"
+        count = f"{trials} trial{'s' * (trials != 1)}"
+        return f"Result({what}: {count}, {failed} failed, in {self.records!r})"
 
     @property
     def best(self) -> Schedule:

@@ -49,6 +49,11 @@ class Session:
     fresh: int = 0  # trials of this run, those on record not counted
     _judged: int = 0  # how many entries of `quality` are on record
 
+    def __repr__(self) -> str:
+        best = f", best {self.best * 1e6:.4g} us" if math.isfinite(self.best) else ""
+        count = f"{self.trials} trial{'s' * (self.trials != 1)}"
+        return f"Session({self.task.name}: {count}, {self.failures.total()} failed{best})"
+
     @staticmethod
     def open(task: Task, search: Search, records: Records, seed: int) -> Session:
         """Start a search on a task, and tell it every trial that is on record."""

@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Protocol
+from typing import Any, Protocol
+
+import numpy as np
 
 from tilewright import dtypes
-from tilewright.errors import ArgumentError, ScheduleError, TargetError
+from tilewright.errors import ArgumentError, ScheduleError
 from tilewright.expr.tensor import Tensor
 from tilewright.measure.answer import describe
 from tilewright.measure.build import Request
@@ -19,7 +21,7 @@ from tilewright.schedule.schedule import Schedule
 from tilewright.space.config import Config
 from tilewright.space.derive import derive
 from tilewright.space.space import Space
-from tilewright.target import Target, host
+from tilewright.target import Target, target_of
 from tilewright.tuning.balance import imbalance
 from tilewright.tuning.template import Program, Template
 
@@ -57,14 +59,13 @@ class Task:
 
     def __post_init__(self) -> None:
         _check_work(self.work)
-        if self.target is None:  # pyright: ignore[reportUnnecessaryComparison]
-            object.__setattr__(self, "target", host())
-        elif isinstance(self.target, str):
-            object.__setattr__(self, "target", Target(self.target))
-        elif not isinstance(self.target, Target):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise TargetError(
-                f"{self.target!r} is no target: give a Target, its name such as 'x86-64-v3', or "
-                "nothing for this machine."
+        object.__setattr__(self, "target", target_of(self.target))
+        weight: Any = self.weight
+        whole = isinstance(weight, int | np.integer) and not isinstance(weight, bool)
+        if not whole or weight < 1:
+            raise ArgumentError(
+                f"Task(weight={weight!r}): weight is how often the work is done, a whole number of "
+                "at least 1."
             )
         object.__setattr__(self, "threads", checked(self.threads, 1))
 
@@ -84,7 +85,8 @@ class Task:
         if self.work.title:
             return self.work.title
         shape = "x".join(map(str, self.work.shape)) or "scalar"
-        return f"{self.work.name} {shape}"
+        of = "" if self.work.dtype == "float32" else f" of {self.work.dtype}"
+        return f"{self.work.name} {shape}{of}"
 
     @cached_property
     def key(self) -> str:

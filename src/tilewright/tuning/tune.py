@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from tilewright.errors import ArgumentError
 from tilewright.measure.local import Local, Measurer
 from tilewright.measure.peak import peak as measured_peak
 from tilewright.records.store import Records
+from tilewright.runtime.artifact import check_runs_here
 from tilewright.runtime.threads import checked
 from tilewright.search import Annealing, Guided
 from tilewright.search.problem import Search
@@ -49,10 +51,19 @@ def tune(
     `threads` is how many a measurement uses, if not what each task says (one). `peak` (operations a
     second, measured if it is not given) helps to share the budget, and goes on record. `watch` is
     called with an `Event` after each trial. The same seed gives the same proposals for the same
-    measurements.
+    measurements. Raise TargetError for a target that cannot run here, unless `measure` is given,
+    which runs candidates where it wants to.
     """
-    _check(trials, batch, seed, search)
+    _check(trials, batch, seed, search, peak, measure, watch)
     listed = each_once(tasks, None if threads is None else checked(threads, 1))
+    if not listed and not callable(getattr(tasks, "tasks", None)):  # a network may have none
+        raise ArgumentError(
+            f"cannot tune {tasks!r:.80}, which holds no task: give one or more tasks, expressions "
+            "or operators, or a network."
+        )
+    if trials and (measure is None or isinstance(measure, Local)):
+        for task in listed:
+            check_runs_here(task.target)
     opened = _open(records)
     most = max((t.threads for t in listed), default=1)
     if peak is None and measure is None and trials and all(t.target == host() for t in listed):
@@ -83,7 +94,9 @@ def tune(
     return Result(sessions, opened)
 
 
-def _check(trials: Any, batch: Any, seed: Any, search: Any) -> None:
+def _check(
+    trials: Any, batch: Any, seed: Any, search: Any, peak: Any, measure: Any, watch: Any
+) -> None:
     if not _whole(trials) or trials < 0:
         raise ArgumentError(
             f"cannot tune with {trials!r} trials: give a whole number that is not negative."
@@ -101,6 +114,20 @@ def _check(trials: Any, batch: Any, seed: Any, search: Any) -> None:
         raise ArgumentError(
             f"cannot search with {shown}: give a spec, such as search.RandomSearch() or "
             "search.Guided()."
+        )
+    number = isinstance(peak, int | float | np.number) and not isinstance(peak, bool)
+    if peak is not None and not (number and 0 < peak < math.inf):
+        raise ArgumentError(
+            f"cannot tune with peak={peak!r}: give operations a second, more than none, or nothing "
+            "to have it measured."
+        )
+    if isinstance(measure, type) or (measure is not None and not hasattr(measure, "measure")):
+        raise ArgumentError(
+            f"cannot measure with {measure!r:.80}: give a Measurer, such as measure.Local()."
+        )
+    if not callable(watch):
+        raise ArgumentError(
+            f"cannot watch with {watch!r:.80}: give a function of an Event, such as print."
         )
 
 
