@@ -1,4 +1,4 @@
-"""Run several searches on several workloads and seeds; write their curves, a picture and a table."""
+"""Run several searches on several workloads and seeds; write curves, a picture and a table."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ import numpy as np
 from experiments.workloads import TABLES, Curve, opened, peak_of, trials_to
 from tilewright.search import Search
 
+_CELL = "trials to 95 %, at the end"
 Runs = dict[str, dict[str, list[Curve]]]  # by workload, by subject, one a seed
 
 
@@ -65,7 +66,7 @@ def table(runs: Runs) -> str:
     """
     names = list(dict.fromkeys(name for found in runs.values() for name in found))
     lines = [
-        "| workload | " + " | ".join(f"{name}: trials to 95 %, at the end" for name in names) + " |",
+        "".join(f"| {name} " for name in ("workload", *(f"{n}: {_CELL}" for n in names))) + "|",
         "| --- |" + " --- |" * len(names),
     ]
     for workload, found in runs.items():
@@ -120,7 +121,8 @@ def _plot(path: Path, runs: Runs) -> None:
             trials = np.arange(1, len(middle) + 1)
             axis.plot(trials, middle, label=name)
             axis.fill_between(trials, low, high, alpha=0.2)
-        axis.set(title=workload, xlabel="trials", ylabel="share of the best known", ylim=(0.4, 1.01))
+        axis.set(title=workload, xlabel="trials", ylim=(0.4, 1.01))
+        axis.set_ylabel("share of the best known")
     axes[0][0].legend(fontsize="small")
     figure.savefig(path, dpi=120, metadata={"Software": None})
     pyplot.close(figure)

@@ -14,6 +14,7 @@ import argparse
 from typing import NamedTuple
 
 from benchmarks.workloads import WORK, task_of
+
 from tilewright.records.store import Records
 from tilewright.search import Guided, RandomSearch
 from tilewright.target import Target

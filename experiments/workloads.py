@@ -19,9 +19,9 @@ from pathlib import Path
 from typing import Protocol
 
 import numpy as np
+from benchmarks.workloads import WORK, task_of
 from numpy.typing import NDArray
 
-from benchmarks.workloads import WORK, task_of
 from tilewright.errors import ArgumentError
 from tilewright.features import Extractor
 from tilewright.measure.local import Local
@@ -37,8 +37,8 @@ DATA = Path(__file__).parent / "data"
 TABLES = tuple(sorted(path.name.split(".")[0] for path in DATA.glob("gemm_*.csv.gz")))
 # The machines of the records: znver5, and AVX2 code on it. Spaces need a target, not the machine.
 RECORDED_ON = (
-    Target("znver5", "x86_64-unknown-linux-gnu", "znver5", ("+avx512f", "+avx512vnni", "+avx512bf16"),
-           1, 64, 32),
+    Target("znver5", "x86_64-unknown-linux-gnu", "znver5",
+           ("+avx512f", "+avx512vnni", "+avx512bf16"), 1, 64, 32),
     Target("x86-64-v3"),
 )  # fmt: skip
 BATCH = 16
@@ -152,5 +152,3 @@ def trials_to(curve: Curve, share: float, best: float) -> int:
     """Return how many trials it took to reach a share of the best speed; one more if it did not."""
     reached = np.flatnonzero(curve.best >= best + math.log2(share))
     return int(reached[0]) + 1 if len(reached) else len(curve.best) + 1
-
-

@@ -89,7 +89,7 @@ FUSED = (
 @pytest.mark.parametrize("steps", FUSED)
 def test_what_a_fused_loop_binds_ends_with_it(steps: Any) -> None:
     x, ids = tw.tensor("X", (50, 16)), tw.tensor("I", (8,), "int32")
-    output = tw.compute("o", (8, 3, 16), lambda a, b, j: x[ids[a], j])
+    output = tw.compute("o", (8, 3, 16), lambda a, b, j: x[ids[a], j])  # noqa: ARG005
     data = {
         "X": RNG.standard_normal((50, 16)).astype(np.float32),
         "I": RNG.integers(-50, 50, 8).astype(np.int32),

@@ -34,9 +34,10 @@ class Guided:
     `epsilon` is the share of a batch drawn at random. The batch is picked from the `diversity`
     (lambda in the paper) times as many best rows, `alpha` being the worth of a new knob value in
     standard deviations of their predicted scores. Chains of `seeds` start from the best measured.
-    The first batch, before there is a model, is half what the problem's prior ranks high on each way
-    through the space's branches, and half random; a model that knows something beforehand, such as `Transfer`, already leads it, but for a
-    quarter. A model whose pairwise accuracy on a new batch is not above `chance` is not followed.
+    The first batch, before there is a model, is half what the problem's prior ranks high on each
+    way through the space's branches, and half random; a model that knows something beforehand, such
+    as `Transfer`, already leads it, but for a quarter. A model whose pairwise accuracy on a new
+    batch is not above `chance` is not followed.
     """
 
     model: CostModel = field(default_factory=Boosted)

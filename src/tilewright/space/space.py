@@ -77,7 +77,7 @@ class Space(Generic[T]):
     def __str__(self) -> str:
         count = f"{self.size:,}" if self.size < 10**9 else f"{self.size:.2e}"
         knobs = "".join(f"\n  {knob}" for knob in self.knobs)
-        return f"{count} configurations before requirements{knobs}"
+        return f"{count} configuration{'s' * (self.size != 1)} before requirements{knobs}"
 
     @cached_property
     def sizes(self) -> NDArray[np.int64]:
