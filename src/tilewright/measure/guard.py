@@ -96,6 +96,8 @@ class _Pages:
         page = mmap.PAGESIZE
         last = page + max(1, -(-nbytes // page)) * page
         memory = mmap.mmap(-1, last + page, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        if nbytes >= _LARGE and hasattr(mmap, "MADV_HUGEPAGE"):
+            memory.madvise(mmap.MADV_HUGEPAGE)  # as NumPy does: users' arrays lie in such pages
         address = ctypes.addressof(ctypes.c_char.from_buffer(memory))
         for guard in (address, address + last):
             if _libc.mprotect(ctypes.c_void_p(guard), ctypes.c_size_t(page), _PROT_NONE):
@@ -104,4 +106,5 @@ class _Pages:
         return _Pages(memory, page, last)
 
 
+_LARGE = 1 << 22  # bytes from which NumPy asks for large pages
 _libc = ctypes.CDLL(None, use_errno=True)

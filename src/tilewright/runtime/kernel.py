@@ -94,7 +94,7 @@ class Kernel:
         """Check the arrays once, and return a call that runs on what they then hold.
 
         Arrays that would have to be copied are refused with ArgumentError, since what is written to
-        them later would not be seen. Packed constants are read now, and only now.
+        them later would not be seen. Constants are read now, and only now.
         """
         raw = self._arguments(arrays, named)
         given = {b.name: contiguous(b, raw[b.name], copy=False) for b in self.inputs}
@@ -159,12 +159,13 @@ class Kernel:
             return result
         if buffer.scope == "workspace":
             return self._scratch[buffer.name]
-        if buffer.source is None:
+        if buffer.scope != "constant":
             return given[buffer.name]
-        source = given[buffer.source]
+        source = given[buffer.source or buffer.name]
         held = self._packed.get(buffer.name)
         if held is None or held[0] is not source:
-            held = (source, aligned(packed(buffer, source)))
+            # Vectors of an array that starts between cache lines would all lie on two of them.
+            held = (source, aligned(packed(buffer, source) if buffer.source else source))
             self._packed[buffer.name] = held
         return held[1]
 
