@@ -46,10 +46,11 @@ def compare(doc: str, folder: Path, subjects: Mapping[str, Subject]) -> None:
     runs: Runs = {}
     with opened(args.on) as workloads:
         for workload in workloads:
-            found = runs.setdefault(workload.name, {name: [] for name in args.subjects})
+            here = {n: subjects[n] for n in args.subjects if workload.takes(subjects[n].search)}
+            found = runs.setdefault(workload.name, {name: [] for name in here})
             for seed in range(args.seeds):
-                for name in args.subjects:
-                    found[name].append(subjects[name].run(workload, seed, args.trials))
+                for name, subject in here.items():
+                    found[name].append(subject.run(workload, seed, args.trials))
                 print(f"{workload.name}: seed {seed + 1} of {args.seeds}", file=sys.stderr)
     args.out.mkdir(parents=True, exist_ok=True)
     _write(args.out / "curves.csv", runs)
@@ -73,6 +74,9 @@ def table(runs: Runs) -> str:
         best = peak_of([curve for curves in found.values() for curve in curves])
         cells: list[str] = []
         for name in names:
+            if name not in found:
+                cells.append("-")
+                continue
             needed = [trials_to(curve, 0.95, best) for curve in found[name]]
             shares = [2.0 ** (float(curve.best[-1]) - best) for curve in found[name]]
             low, high = np.quantile(needed, (0.25, 0.75))

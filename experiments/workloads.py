@@ -60,6 +60,10 @@ class Workload(Protocol):
 
     name: str
 
+    def takes(self, search: Search) -> bool:
+        """Whether there is what the search's model looks at: tables of numbers have no loops."""
+        ...
+
     def run(self, search: Search, seed: int, trials: int) -> Curve: ...
 
 
@@ -70,8 +74,11 @@ class Replayed:
     name: str
     recorded: Recorded
 
+    def takes(self, search: Search) -> bool:
+        return self.name not in TABLES or _features(search) is None
+
     def run(self, search: Search, seed: int, trials: int) -> Curve:
-        features = getattr(getattr(search, "model", None), "features", None)
+        features = _features(search)
         recorded = self.recorded if features is None else _pool(self.name, features)
         searcher = search.start(recorded.problem, np.random.default_rng(seed))
         best = recorded.run(searcher, trials, BATCH)
@@ -84,6 +91,9 @@ class Measured:
 
     name: str
     local: Local
+
+    def takes(self, search: Search) -> bool:  # noqa: ARG002
+        return True
 
     def run(self, search: Search, seed: int, trials: int) -> Curve:
         times: list[float] = []
@@ -115,6 +125,10 @@ def opened(names: list[str]) -> Iterator[list[Workload]]:
             else Replayed(name, _pool(name, FEATURES) if ":" in name else _table(name))
             for name in names
         ]
+
+
+def _features(search: Search) -> Extractor | None:
+    return getattr(getattr(search, "model", None), "features", None)
 
 
 def _table(name: str) -> Recorded:
