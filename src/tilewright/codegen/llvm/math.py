@@ -98,10 +98,13 @@ class Lanes:
         return self.builder.emit(f"bitcast {self.type('int32')} {bits} to {self.type()}")
 
     def polynomial(self, x: str, coefficients: Sequence[float]) -> str:
-        *rest, last = coefficients
-        total = self.real(last)
+        return self.horner(x, [self.real(coefficient) for coefficient in coefficients])
+
+    def horner(self, x: str, coefficients: Sequence[str]) -> str:
+        """Return a polynomial of x, lowest coefficient first; they may differ between lanes."""
+        *rest, total = coefficients
         for coefficient in reversed(rest):
-            total = self.muladd(total, x, self.real(coefficient))
+            total = self.muladd(total, x, coefficient)
         return total
 
 
@@ -133,8 +136,8 @@ def _expm1(o: Lanes, x: str) -> str:
     return o.muladd(scale, p, o.do("fadd", scale, o.real(-1.0)))
 
 
-def _exp(o: Lanes, x: str) -> str:
-    return _scaled(o, o.at_most(o.at_least(x, EXP_BELOW), EXP_ABOVE))
+def exp(o: Lanes, x: str, bounded: Callable[[Lanes, str], str] = _scaled) -> str:
+    return bounded(o, o.at_most(o.at_least(x, EXP_BELOW), EXP_ABOVE))
 
 
 def _log(o: Lanes, x: str) -> str:
@@ -165,9 +168,9 @@ def _tanh(o: Lanes, x: str) -> str:
     return o.call("copysign", o.do("fdiv", grown, o.do("fadd", grown, o.real(2.0))), x)
 
 
-def sigmoid(o: Lanes, x: str, exp: Callable[[Lanes, str], str] = _scaled) -> str:
+def sigmoid(o: Lanes, x: str, bounded: Callable[[Lanes, str], str] = _scaled) -> str:
     """Return 1 / (1 + z) or z / (1 + z), where z = exp(-|x|) cannot overflow."""
-    z = exp(o, o.at_least(o.negative(x), EXP_BELOW))
+    z = bounded(o, o.at_least(o.negative(x), EXP_BELOW))
     above = o.choose(x, "olt", o.real(0.0), z, o.real(1.0))
     return o.do("fdiv", above, o.do("fadd", z, o.real(1.0)))
 
@@ -179,7 +182,7 @@ def _erf(o: Lanes, x: str) -> str:
 
 
 _FLOAT32: dict[str, Callable[[Lanes, str], str]] = {
-    "exp": _exp, "log": _log, "tanh": _tanh, "sigmoid": sigmoid, "erf": _erf,
+    "exp": exp, "log": _log, "tanh": _tanh, "sigmoid": sigmoid, "erf": _erf,
 }  # fmt: skip
 
 

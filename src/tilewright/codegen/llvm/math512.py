@@ -8,17 +8,10 @@ as in `math`.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from tilewright.codegen.llvm.builder import Builder, Value, constant
-from tilewright.codegen.llvm.math import (
-    EXP_ABOVE,
-    EXP_BELOW,
-    LN2_HIGH,
-    LN2_LOW,
-    LOG2_E,
-    Lanes,
-    sigmoid,
-)
+from tilewright.codegen.llvm.math import LN2_HIGH, LN2_LOW, LOG2_E, Lanes, exp, sigmoid
 
 WIDTH = 16
 
@@ -89,27 +82,20 @@ def _bounded_exp(o: Lanes, x: str) -> str:
     return _scaled(o, o.muladd(base, grown, base), power)
 
 
-def _exp(o: Lanes, x: str) -> str:
-    return _bounded_exp(o, o.at_most(o.at_least(x, EXP_BELOW), EXP_ABOVE))
-
-
-def _sigmoid(o: Lanes, x: str) -> str:
-    return sigmoid(o, x, _bounded_exp)
-
-
 def _erf(o: Lanes, x: str) -> str:
     """Return the polynomial about the nearest point; from 3.92 on it rounds to 1."""
     a = o.at_most(o.call("fabs", x), _LAST)
     count, number = _rounded(o, a, 1 / _STEP, 1)
     t = o.muladd(number, o.real(-_STEP), a)
-    *rest, last = (_looked_up(o, table, count) for table in _ERF)
-    total = last
-    for coefficient in reversed(rest):
-        total = o.muladd(total, t, coefficient)
-    return o.call("copysign", total, x)
+    near = o.horner(t, [_looked_up(o, table, count) for table in _ERF])
+    return o.call("copysign", near, x)
 
 
-_FUNCTIONS: dict[str, Callable[[Lanes, str], str]] = {"exp": _exp, "sigmoid": _sigmoid, "erf": _erf}
+_FUNCTIONS: dict[str, Callable[[Lanes, str], str]] = {
+    "exp": partial(exp, bounded=_bounded_exp),
+    "sigmoid": partial(sigmoid, bounded=_bounded_exp),
+    "erf": _erf,
+}
 
 
 def transcendental512(builder: Builder, op: str, value: Value) -> Value | None:

@@ -344,17 +344,10 @@ class Values(Memory):
         grows = dtypes.nbytes(dtype) > dtypes.nbytes(value.dtype) or value.dtype == "bool"
         if before and after:
             word = "fpext" if grows else "fptrunc"
-        elif before and self.saturates:
-            word = "fptoui" if dtype == "uint8" else "fptosi"
-            into = suffix(dtype, value.width)
-            name = f"llvm.{word}.sat.{into}.{suffix(value.dtype, value.width)}"
-            kind = llvm_type(dtype, value.width)
-            self.intrinsic(name, kind, value.type)
-            return Value(
-                self.emit(f"call {kind} @{name}({value.type} {value.name})"), dtype, value.width
-            )
         elif before:
             word = "fptoui" if dtype == "uint8" else "fptosi"
+            if self.saturates:
+                return self._saturated(word, value, dtype)
         elif after:
             word = "uitofp" if unsigned else "sitofp"
         elif dtypes.nbytes(dtype) == dtypes.nbytes(value.dtype) and value.dtype != "bool":
@@ -363,6 +356,14 @@ class Values(Memory):
             word = ("zext" if unsigned else "sext") if grows else "trunc"
         kind = llvm_type(dtype, value.width)
         return Value(self.emit(f"{word} {value.type} {value.name} to {kind}"), dtype, value.width)
+
+    def _saturated(self, word: str, value: Value, dtype: str) -> Value:
+        """Convert floats by an instruction's saturating kin."""
+        kind, into = llvm_type(dtype, value.width), suffix(dtype, value.width)
+        name = f"llvm.{word}.sat.{into}.{suffix(value.dtype, value.width)}"
+        self.intrinsic(name, kind, value.type)
+        text = f"call {kind} @{name}({value.type} {value.name})"
+        return Value(self.emit(text), dtype, value.width)
 
 
 def _all(conditions: list[Scalar]) -> Scalar:
