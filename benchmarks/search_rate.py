@@ -13,10 +13,10 @@ import numpy as np
 
 from benchmarks.side_by_side import heading
 from benchmarks.workloads import WORK, task_of
+from tilewright.features import FEATURES
 from tilewright.measure.build import build
 from tilewright.measure.local import Local
 from tilewright.models import Boosted, Training
-from tilewright.tuning.session import FEATURES
 
 
 def main() -> None:

@@ -4,15 +4,26 @@ from __future__ import annotations
 
 import argparse
 import csv
+import math
 import statistics
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from experiments.workloads import TABLES, Curve, opened, peak_of, trials_to
+from experiments.draw import Draw, by_trials, picture
+from experiments.workloads import (
+    TABLES,
+    Curve,
+    Workload,
+    features_of,
+    opened,
+    peak_of,
+    trials_to,
+)
 from tilewright.search import Search
 
 _CELL = "trials to 95 %, at the end"
@@ -26,38 +37,67 @@ class Subject:
     search: Search
     evaluations: int = 1
 
-    def run(self, workload: object, seed: int, trials: int) -> Curve:
-        curve: Curve = workload.run(self.search, seed, trials * self.evaluations)  # type: ignore[attr-defined]
+    def takes(self, workload: Workload) -> bool:
+        """Whether there is what the search's model looks at: tables of numbers have no loops."""
+        return workload.task is not None or features_of(self.search) is None
+
+    def on(self, workload: Workload) -> Search:  # noqa: ARG002
+        """Return the search as it is run on a workload."""
+        return self.search
+
+    def run(self, workload: Workload, seed: int, trials: int) -> Curve:
+        curve = workload.run(self.on(workload), seed, trials * self.evaluations)
         every = slice(self.evaluations - 1, None, self.evaluations)
         return Curve(curve.best[every], curve.seconds[every])
 
 
-def compare(doc: str, folder: Path, subjects: Mapping[str, Subject]) -> None:
-    """Be the command of a figure: `folder` gets `curves.csv`, `figure.png` and `table.md`."""
+def compare(
+    doc: str,
+    folder: Path,
+    subjects: Mapping[str, Subject],
+    *,
+    on: Sequence[str] = TABLES,
+    trials: int = 192,
+    seeds: int = 10,
+    opened: Callable[[Sequence[str]], AbstractContextManager[Sequence[Workload]]] = opened,
+    tables: Sequence[Callable[[Runs], str]] = (),
+    draw: Draw = by_trials,
+) -> None:
+    """Be the command of a figure: `folder` gets `curves.csv`, `figure.png` and `table.md`.
+
+    `tables` are said after the usual one; `draw` draws the runs on a workload.
+    """
     parser = argparse.ArgumentParser(
         description=doc, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--on", nargs="*", default=list(TABLES), help="workloads")
-    parser.add_argument("--trials", type=int, default=192)
-    parser.add_argument("--seeds", type=int, default=10)
+    parser.add_argument("--on", nargs="*", default=list(on), help="workloads")
+    parser.add_argument("--trials", type=int, default=trials)
+    parser.add_argument("--seeds", type=int, default=seeds)
     parser.add_argument("--subjects", nargs="*", default=list(subjects), choices=list(subjects))
     parser.add_argument("--out", type=Path, default=folder)
     args = parser.parse_args()
-    runs: Runs = {}
+    chosen = {name: subjects[name] for name in args.subjects}
     with opened(args.on) as workloads:
-        for workload in workloads:
-            here = {n: subjects[n] for n in args.subjects if workload.takes(subjects[n].search)}
-            found = runs.setdefault(workload.name, {name: [] for name in here})
-            for seed in range(args.seeds):
-                for name, subject in here.items():
-                    found[name].append(subject.run(workload, seed, args.trials))
-                print(f"{workload.name}: seed {seed + 1} of {args.seeds}", file=sys.stderr)
+        runs = {w.name: run(w, chosen, args.seeds, args.trials) for w in workloads}
     args.out.mkdir(parents=True, exist_ok=True)
-    _write(args.out / "curves.csv", runs)
-    text = table(runs)
+    write(args.out / "curves.csv", runs)
+    text = "\n\n".join(make(runs) for make in (table, *tables))
     (args.out / "table.md").write_text(text + "\n")
     print(text)
-    _plot(args.out / "figure.png", runs)
+    picture(args.out / "figure.png", runs, lambda axis, on: draw(axis, on, runs[on]))
+
+
+def run(
+    workload: Workload, subjects: Mapping[str, Subject], seeds: int, trials: int
+) -> dict[str, list[Curve]]:
+    """Run those of some searches that can be run on a workload, in turn."""
+    here = {name: subject for name, subject in subjects.items() if subject.takes(workload)}
+    found: dict[str, list[Curve]] = {name: [] for name in here}
+    for seed in range(seeds):
+        for name, subject in here.items():
+            found[name].append(subject.run(workload, seed, trials))
+        print(f"{workload.name}: seed {seed + 1} of {seeds}", file=sys.stderr)
+    return found
 
 
 def table(runs: Runs) -> str:
@@ -66,10 +106,7 @@ def table(runs: Runs) -> str:
     Both are medians over the seeds; in brackets the middle half of the seeds.
     """
     names = list(dict.fromkeys(name for found in runs.values() for name in found))
-    lines = [
-        "".join(f"| {name} " for name in ("workload", *(f"{n}: {_CELL}" for n in names))) + "|",
-        "| --- |" + " --- |" * len(names),
-    ]
+    rows: list[list[str]] = []
     for workload, found in runs.items():
         best = peak_of([curve for curves in found.values() for curve in curves])
         cells: list[str] = []
@@ -77,18 +114,28 @@ def table(runs: Runs) -> str:
             if name not in found:
                 cells.append("-")
                 continue
-            needed = [trials_to(curve, 0.95, best) for curve in found[name]]
             shares = [2.0 ** (float(curve.best[-1]) - best) for curve in found[name]]
-            low, high = np.quantile(needed, (0.25, 0.75))
-            never = len(found[name][0].best)
-            middle = statistics.median(needed)
-            said = f"{middle:.0f}" if middle <= never else f"more than {never}"
-            cells.append(f"{said} ({low:.0f}-{high:.0f}), {statistics.median(shares):.1%}")
-        lines.append(f"| {workload} | " + " | ".join(cells) + " |")
-    return "\n".join(lines)
+            needed = trials_until(found[name], best + math.log2(0.95))
+            cells.append(f"{needed}, {statistics.median(shares):.1%}")
+        rows.append([workload, *cells])
+    return markdown(["workload", *(f"{name}: {_CELL}" for name in names)], rows)
 
 
-def _write(path: Path, runs: Runs) -> None:
+def trials_until(curves: Sequence[Curve], best: float) -> str:
+    """Return the median of the trials until curves are at `best`, with the middle half of them."""
+    needed, never = [trials_to(curve, 1.0, best) for curve in curves], len(curves[0].best)
+    low, middle, high = np.quantile(needed, (0.25, 0.5, 0.75))
+    said = f"{middle:.0f}" if middle <= never else f"more than {never}"
+    return f"{said} ({low:.0f}-{high:.0f})"
+
+
+def markdown(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return a table as Markdown."""
+    lines = [header, ["---"] * len(header), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def write(path: Path, runs: Runs) -> None:
     """Write one line for each trial at which a run got better."""
     with path.open("w", newline="") as file:
         out = csv.writer(file)
@@ -102,31 +149,3 @@ def _write(path: Path, runs: Runs) -> None:
                         out.writerow(
                             (workload, name, seed, at + 1, *(f"{value:.4f}" for value in row))
                         )
-
-
-def _plot(path: Path, runs: Runs) -> None:
-    """Draw the median of each subject with a band from the first to the third quarter."""
-    try:
-        import matplotlib
-    except ImportError:
-        print(f"no {path.name}: it needs matplotlib (pip install matplotlib).", file=sys.stderr)
-        return
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
-    figure, axes = pyplot.subplots(
-        1, len(runs), figsize=(4.2 * len(runs), 3.6), squeeze=False, layout="constrained"
-    )
-    for axis, (workload, found) in zip(axes[0], runs.items(), strict=True):
-        best = peak_of([curve for curves in found.values() for curve in curves])
-        for name, curves in found.items():
-            shares = 2.0 ** (np.stack([curve.best for curve in curves]) - best)
-            low, middle, high = np.quantile(shares, (0.25, 0.5, 0.75), axis=0)
-            trials = np.arange(1, len(middle) + 1)
-            axis.plot(trials, middle, label=name)
-            axis.fill_between(trials, low, high, alpha=0.2)
-        axis.set(title=workload, xlabel="trials", ylim=(0.4, 1.01))
-        axis.set_ylabel("share of the best known")
-    axes[0][0].legend(fontsize="small")
-    figure.savefig(path, dpi=120, metadata={"Software": None})
-    pyplot.close(figure)

@@ -1,7 +1,8 @@
 """What the experiments search on: the machine, recorded trials of the layers, recorded tables.
 
 A name says which: `C6` is tuned on this machine, `pool:C6` looks for the best of the trials of C6
-in `data/trials.jsonl.xz`, `gemm_RTX_3090` is a table in `data/`.
+in `data/trials.jsonl.xz`, `gemm_RTX_3090` is a table in `data/`. `avx2:C6` and `pool:avx2:C6` are
+the same as code for x86-64-v3.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import lzma
 import math
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
@@ -23,24 +24,26 @@ from benchmarks.workloads import WORK, task_of
 from numpy.typing import NDArray
 
 from tilewright.errors import ArgumentError
-from tilewright.features import Extractor
+from tilewright.features import FEATURES, Extractor
 from tilewright.measure.local import Local
 from tilewright.records.lines import import_lines
 from tilewright.records.store import Records
 from tilewright.search import Search
 from tilewright.target import Target
 from tilewright.testing.recorded import Recorded, pool, read_table
-from tilewright.tuning.session import FEATURES
+from tilewright.tuning.result import Result
+from tilewright.tuning.task import Task
 from tilewright.tuning.tune import tune
 
 DATA = Path(__file__).parent / "data"
 TABLES = tuple(sorted(path.name.split(".")[0] for path in DATA.glob("gemm_*.csv.gz")))
-# The machines of the records: znver5, and AVX2 code on it. Spaces need a target, not the machine.
-RECORDED_ON = (
-    Target("znver5", "x86_64-unknown-linux-gnu", "znver5",
-           ("+avx512f", "+avx512vnni", "+avx512bf16"), 1, 64, 32),
-    Target("x86-64-v3"),
+# The machine of the records, and AVX2 code on it. Spaces need a target, not the machine.
+AVX512 = Target(
+    "znver5", "x86_64-unknown-linux-gnu", "znver5", ("+avx512f", "+avx512vnni", "+avx512bf16"),
+    1, 64, 32,
 )  # fmt: skip
+AVX2 = Target("x86-64-v3")
+RECORDED_ON = (AVX512, AVX2)
 BATCH = 16
 
 
@@ -56,102 +59,125 @@ class Curve:
 
 
 class Workload(Protocol):
-    """A problem that a search can be run on again and again."""
+    """A problem that a search can be run on again and again; tables of numbers have no `task`."""
 
-    name: str
+    @property
+    def name(self) -> str: ...
 
-    def takes(self, search: Search) -> bool:
-        """Whether there is what the search's model looks at: tables of numbers have no loops."""
-        ...
+    @property
+    def task(self) -> Task | None: ...
 
     def run(self, search: Search, seed: int, trials: int) -> Curve: ...
 
 
 @dataclass(frozen=True)
 class Replayed:
-    """Recorded outcomes."""
+    """Recorded outcomes: of a task's trials, or without one of a table's lines."""
 
     name: str
-    recorded: Recorded
-
-    def takes(self, search: Search) -> bool:
-        return self.name not in TABLES or _features(search) is None
+    task: Task | None = None
 
     def run(self, search: Search, seed: int, trials: int) -> Curve:
-        features = _features(search)
-        recorded = self.recorded if features is None else _pool(self.name, features)
-        searcher = search.start(recorded.problem, np.random.default_rng(seed))
-        best = recorded.run(searcher, trials, BATCH)
-        return Curve(best, np.full(len(best), np.nan))
+        if self.task is None:
+            return replay(_table(self.name), search, seed, trials)
+        return replay(_pool(self.name, features_of(search) or FEATURES), search, seed, trials)
 
 
 @dataclass(frozen=True)
 class Measured:
-    """A task on this machine; each run starts without records."""
+    """A task on this machine; each run starts without records.
+
+    Its first trial is what would run untuned, whatever the search, so that counts for none.
+    """
 
     name: str
+    task: Task
     local: Local
-
-    def takes(self, search: Search) -> bool:  # noqa: ARG002
-        return True
 
     def run(self, search: Search, seed: int, trials: int) -> Curve:
         times: list[float] = []
         begin = time.perf_counter()
         result = tune(
-            task_of(WORK[self.name]), trials=trials, search=search, seed=seed, batch=BATCH,
+            self.task, trials=1 + trials, search=search, seed=seed, batch=BATCH,
             measure=self.local, watch=lambda _: times.append(time.perf_counter() - begin),
         )  # fmt: skip
-        (session,) = result.sessions
-        found = session.records.trials(session.task.key, session.task.where)
-        least = itertools.accumulate((t.seconds or math.inf for t in found), min)
-        best = -np.log2(np.fromiter(least, np.float64, len(found)))
-        return Curve(best[:trials], np.array(times[:trials]))
+        return curve_of(result, times, first=1)
 
 
 @contextmanager
-def opened(names: list[str]) -> Iterator[list[Workload]]:
+def opened(names: Sequence[str]) -> Generator[list[Workload]]:
     """Yield the workloads of some names; raise ArgumentError for a name that is none."""
-    for name in names:
-        if name not in (*TABLES, *WORK) and name.removeprefix("pool:") not in WORK:
-            raise ArgumentError(
-                f"there is no workload {name!r}: name one of {', '.join((*TABLES, *WORK))}, or "
-                "pool: and a layer."
-            )
     with Local() as local:
-        yield [
-            Measured(name, local)
-            if name in WORK
-            else Replayed(name, _pool(name, FEATURES) if ":" in name else _table(name))
-            for name in names
-        ]
+        yield [_workload(name, local) for name in names]
 
 
-def _features(search: Search) -> Extractor | None:
-    return getattr(getattr(search, "model", None), "features", None)
+def _workload(name: str, local: Local) -> Workload:
+    if name in TABLES:
+        return Replayed(name)
+    layer = name.removeprefix("pool:")
+    if layer == name:
+        return Measured(name, task_named(name), local)
+    task = task_named(layer, AVX512)
+    if not recorded().trials(task.key, task.where):
+        raise ArgumentError(f"there are no trials of {layer} in {DATA}.")
+    return Replayed(name, task)
 
 
+def task_named(name: str, target: Target | None = None) -> Task:
+    """Return the task of a layer, for `target` (or this machine) unless the name says `avx2:`."""
+    layer = name.removeprefix("avx2:")
+    if layer not in WORK:
+        raise ArgumentError(
+            f"there is no workload {name!r}: name one of {', '.join((*TABLES, *WORK))}; before a "
+            "layer there may be pool:, avx2: or pool:avx2:."
+        )
+    return task_of(WORK[layer], target=target if layer == name else AVX2)
+
+
+def replay(recorded: Recorded, search: Search, seed: int, trials: int) -> Curve:
+    """Run a search on recorded outcomes."""
+    best = recorded.run(search.start(recorded.problem, np.random.default_rng(seed)), trials, BATCH)
+    return Curve(best, np.full(len(best), np.nan))
+
+
+def curve_of(result: Result, times: Sequence[float], first: int = 0) -> Curve:
+    """Return the curve of tuning one task from its trial number `first` on.
+
+    `times` are when each trial was done.
+    """
+    (session,) = result.sessions
+    found = session.records.trials(session.task.key, session.task.where)[first:]
+    least = itertools.accumulate((t.seconds or math.inf for t in found), min)
+    return Curve(-np.log2(np.fromiter(least, np.float64, len(found))), np.array(times[first:]))
+
+
+def features_of(search: object) -> Extractor | None:
+    """Return the features that a search's model asks for, if it asks for any."""
+    return getattr(search, "features", None)
+
+
+@cache
 def _table(name: str) -> Recorded:
     return read_table(DATA / f"{name}.csv.gz")
 
 
 @cache
 def _pool(name: str, features: Extractor) -> Recorded:
-    work, records = WORK[name.removeprefix("pool:")], recorded()
-    key = task_of(work).key
-    places = [each.target for each in records.tasks() if each.key == key]
-    if not places:
-        raise ArgumentError(f"there are no trials of {work.name} in {DATA}.")
-    target = next(t for t in RECORDED_ON if t.key in places)
-    return pool(task_of(work, target=target), records.trials(key, target.key), features)
+    task = task_named(name.removeprefix("pool:"), AVX512)
+    return pool(task, recorded().trials(task.key, task.where), features)
 
 
 @cache
 def recorded() -> Records:
     """Return the recorded trials, in memory."""
+    return read_trials(DATA / "trials.jsonl.xz")
+
+
+def read_trials(path: Path) -> Records:
+    """Return the trials of a file of lines that is compressed, in memory."""
     with tempfile.TemporaryDirectory() as folder:
         lines = Path(folder) / "trials.jsonl"
-        lines.write_bytes(lzma.decompress((DATA / "trials.jsonl.xz").read_bytes()))
+        lines.write_bytes(lzma.decompress(path.read_bytes()))
         records = Records(":memory:")
         import_lines(records, lines)
     return records

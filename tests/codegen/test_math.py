@@ -17,6 +17,7 @@ import tilewright as tw
 from tilewright import Schedule, Target, host
 from tilewright.codegen.llvm.compile import assembly
 from tilewright.codegen.llvm.math import ERROR_ULP
+from tilewright.expr.interpret import evaluate
 from tilewright.runtime.artifact import compile_nest
 
 Array = np.ndarray[Any, Any]
@@ -93,6 +94,82 @@ def test_errors_over_all_floats_are_as_stated(op: str, level: str) -> None:
         error = ulps(op, x, kernel(op, size, level)(x))
         worst = int(error.argmax())
         assert error[worst] <= ERROR_ULP[op], f"{op}({x[worst]!r}) is {error[worst]} ulp wrong"
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("scale", [0.5**0.5, 1e-3, 0.3, 0.909, 1.05, math.pi, 1000.0, 2.0**24])
+def test_errors_of_erf_of_a_multiple_are_as_stated(scale: float, level: str) -> None:
+    size = 1 << 16
+    x = tw.tensor("X", (size,))
+    schedule = Schedule(tw.compute("Y", (size,), lambda i: tw.erf(x[i] * scale)))
+    made = tw.build(schedule.split("i", (size // 64, 64)).vectorize("i.1"), Target(level))
+    small = np.geomspace(1e-5, 0.2, size // 2)
+    for sign in 1, -1:
+        numbers = np.concatenate([small, np.linspace(0.1, 5, size // 2)]) * sign / scale
+        given = numbers.astype(np.float32)
+        exact = EXACT["erf"](given.astype(np.float64) * scale)
+        got = made(given)
+        error = np.abs(got - exact) / np.ldexp(1.0, np.frexp(exact)[1] - 24)
+        assert error.max() <= ERROR_ULP["scaled erf"], given[error.argmax()]
+        assert np.all(got[-1:] == sign)
+
+
+GELU: dict[str, Callable[[Any], Any]] = {
+    "half first": lambda x: x * 0.5 * (1.0 + tw.erf(x * 0.5**0.5)),
+    "half last": lambda x: (x * (tw.erf(x / 2.0**0.5) + 1.0)) * 0.5,
+    "half in the share": lambda x: x * ((tw.erf(x * 0.5**0.5) + 1.0) * 0.5),
+}
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("form", GELU)
+def test_errors_of_gelu_are_as_stated(form: str, level: str) -> None:
+    size = 1 << 16
+    x = tw.tensor("X", (size,))
+    schedule = Schedule(tw.compute("Y", (size,), lambda i: GELU[form](x[i])))
+    made = tw.build(schedule.split("i", (size // 64, 64)).vectorize("i.1"), Target(level))
+    given = np.concatenate([np.linspace(-9, 9, size - 8192), np.geomspace(1e-30, 1e30, 8192)])
+    for sign in 1, -1:
+        numbers = (given * sign).astype(np.float32)
+        half = numbers.astype(np.float64) / 2
+        exact = half * np.vectorize(math.erfc)(-half * 2.0**0.5)
+        got = made(numbers)
+        unit = np.ldexp(1.0, np.frexp(half)[1] - 24)
+        assert np.all(np.abs(got - exact) <= ERROR_ULP["gelu"] * unit)
+        assert not np.any(got[numbers < -6])
+
+
+def products(a: Any, b: Any) -> dict[str, Any]:
+    return {
+        "odd": a * tw.erf(a),
+        "odd of multiples": tw.erf(a * 3.0) * (2.0 * a),
+        "one added": (tw.erf(a / 4.0) + 1.0) * a,
+        "of the other sign": a * tw.erf(a * -0.5),
+        "of the other sign, one added": (a * -2.0) * (tw.erf(a) + 1.0),
+        "of two values": b * (tw.erf(a * 0.5) + 1.0),
+        "two added": a * (tw.erf(b) + 2.0),
+        "of a great multiple": a * (tw.erf(a * 1e30) + 1.0),
+    }
+
+
+@pytest.mark.parametrize("width", [1, 5, 16, 37])
+@pytest.mark.parametrize("form", products(tw.cast("float32", 1.0), tw.cast("float32", 1.0)))
+def test_products_with_erf(form: str, width: int) -> None:
+    """Those of one sign have none to put back, those of two keep it; so do infinities and NaN."""
+    x, y = tw.tensor("X", (width,)), tw.tensor("Y", (width,))
+    made = tw.compute("Z", (width,), lambda i: products(x[i], y[i])[form])
+    edges = [INF, -INF, NAN, 0.0, -0.0, 1e38, -1e38, LEAST, 1.0, -1.0]
+    given = np.resize(np.array(edges, np.float32), width)
+    other = np.random.default_rng(width).normal(0, 2, width).astype(np.float32)
+    for first, second in (given, other), (other, given):
+        arrays = [first if t.name == "X" else second for t in made.inputs]
+        with np.errstate(all="ignore"):
+            named = {t.name: array for t, array in zip(made.inputs, arrays, strict=True)}
+            wanted = evaluate(made, named)["Z"].astype(np.float32)
+            got = tw.build(Schedule(made).vectorize("i"))(*arrays)
+            near = np.abs(got - wanted) <= 1e-6 * (1 + sum(map(np.abs, arrays)))
+        same = (got == wanted) | (np.isnan(got) & np.isnan(wanted))
+        assert np.all(same | near), (arrays, got, wanted)
 
 
 SIZE = 21

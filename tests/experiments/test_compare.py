@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-import runpy
+import importlib
 import sys
 from pathlib import Path
 
@@ -45,8 +45,10 @@ def test_workloads_that_there_are_not() -> None:
         pass
 
 
-@pytest.mark.parametrize("figure", ["figure4", "figure5", "figure6", "figure7"])
+@pytest.mark.parametrize(
+    "figure", ["figure4", "figure5", "figure6", "figure7", "figure8", "figure10a"]
+)
 def test_figures_name_their_subjects(figure: str) -> None:
-    made = runpy.run_module(f"experiments.{figure}.__main__", run_name="imported")
-    assert len(made["SUBJECTS"]) > 1
-    assert all(isinstance(subject, Subject) for subject in made["SUBJECTS"].values())
+    subjects = importlib.import_module(f"experiments.{figure}.__main__").SUBJECTS
+    assert len(subjects) > 1
+    assert all(isinstance(subject, Subject) for subject in subjects.values())

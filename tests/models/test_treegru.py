@@ -21,7 +21,7 @@ from tilewright.models.treegru import Fitted
 from tilewright.ops.conv2d import Conv2d
 from tilewright.ops.dense import Dense
 from tilewright.testing import CostModelSuite
-from tilewright.tuning.fallback import guess
+from tilewright.tuning.guess import guess
 from tilewright.tuning.task import Task
 
 pytest.importorskip("torch", reason="PyTorch is an extra")

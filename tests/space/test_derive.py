@@ -13,8 +13,8 @@ import tilewright as tw
 from tilewright.expr.interpret import evaluate
 from tilewright.expr.scalar import Unary
 from tilewright.expr.tensor import Tensor
+from tilewright.features import FEATURES
 from tilewright.runtime.build import build
-from tilewright.tuning.session import FEATURES
 from tilewright.tuning.task import Task
 
 Make = Callable[[int, int, int], Tensor]

@@ -10,12 +10,11 @@ import pytest
 from tests.tuning.toys import Toy
 
 from tilewright.errors import ArgumentError
-from tilewright.features import Context, KnobValues, Tree
+from tilewright.features import FEATURES, Context, KnobValues, Tree
 from tilewright.models import Predictor, Training, TreeGRU
 from tilewright.models.boosted import Zeros
 from tilewright.ops.dense import Dense
 from tilewright.search import Annealing, Guided
-from tilewright.tuning.session import FEATURES
 from tilewright.tuning.task import Task
 from tilewright.tuning.tune import tune
 

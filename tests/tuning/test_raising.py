@@ -10,6 +10,7 @@ from tests.tuning.toys import Toy, configs
 
 import tilewright as tw
 from tilewright.errors import ScheduleError
+from tilewright.features import FEATURES
 from tilewright.measure.build import Request
 from tilewright.records import Failed, Measured, Outcome
 from tilewright.records.store import Records
@@ -20,7 +21,6 @@ from tilewright.space.config import Config
 from tilewright.space.knobs import Knobs
 from tilewright.tuning.events import Event
 from tilewright.tuning.fallback import promising
-from tilewright.tuning.session import FEATURES
 from tilewright.tuning.task import Task
 from tilewright.tuning.tune import tune
 

@@ -6,7 +6,7 @@ everything here is plain arithmetic, so that both work.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -23,7 +23,17 @@ _FAR = 1 << 60
 
 
 def is_zero(value: Extent) -> bool:
-    return bool(np.all(value == 0)) if isinstance(value, np.ndarray) else value == 0
+    return not value.any() if isinstance(value, np.ndarray) else value == 0
+
+
+def anywhere(condition: Any) -> bool:
+    """Whether a condition on extents holds, for a population in some candidate."""
+    return bool(condition.any() if isinstance(condition, np.ndarray) else condition)
+
+
+def greatest(value: Extent) -> int:
+    """Return an integer, or the greatest of a population's."""
+    return int(value.max() if isinstance(value, np.ndarray) else value)
 
 
 def text(value: Extent) -> str:
@@ -94,10 +104,10 @@ class Affine:
             if name in values:
                 part = Affine.of(values[name])
                 constant = constant + coefficient * part.constant
-                terms.extend((n, c * coefficient) for n, c in part.terms)
+                terms.extend(_times(part.terms, coefficient))
             else:
                 terms.append((name, coefficient))
-        return Affine.sum(constant, terms)
+        return _merged(constant, terms)
 
     def evaluate(self, values: Mapping[str, Any]) -> Any:
         total = self.constant
@@ -121,7 +131,10 @@ class Affine:
         if _is_scalar(other):
             return NotImplemented
         other = Affine.of(other)
-        return Affine.sum(self.constant + other.constant, (*self.terms, *other.terms))
+        constant = self.constant + other.constant
+        if self.terms and other.terms:
+            return _merged(constant, (*self.terms, *other.terms))
+        return Affine(constant, self.terms or other.terms)
 
     def __radd__(self, other: AffineLike) -> Affine:
         return self + other
@@ -131,7 +144,7 @@ class Affine:
             if _is_scalar(factor):
                 return NotImplemented
             factor = _factor(self, factor)
-        return Affine.sum(self.constant * factor, ((n, c * factor) for n, c in self.terms))
+        return Affine(self.constant * factor, tuple(_times(self.terms, factor)))
 
     def __rmul__(self, factor: Extent) -> Affine:
         return self * factor
@@ -193,6 +206,26 @@ class Affine:
 
 
 AffineLike: TypeAlias = Affine | int | Any
+
+
+def _merged(constant: Extent, terms: Iterable[tuple[str, Extent]]) -> Affine:
+    """Return a sum of terms, none of them zero; those of one variable may come to it together."""
+    merged: dict[str, Extent] = {}
+    for name, coefficient in terms:
+        if name in merged:
+            coefficient = merged.pop(name) + coefficient
+            if is_zero(coefficient):
+                continue
+        merged[name] = coefficient
+    return Affine(constant, tuple(sorted(merged.items())))
+
+
+def _times(terms: tuple[tuple[str, Extent], ...], factor: Extent) -> Iterator[tuple[str, Extent]]:
+    """Yield the terms times a factor, but for those that it makes zero."""
+    if type(factor) is int and factor:
+        yield from ((name, coefficient * factor) for name, coefficient in terms)
+    else:
+        yield from ((n, c * factor) for n, c in terms if not is_zero(c * factor))
 
 
 def _is_scalar(value: Any) -> bool:

@@ -6,4 +6,7 @@ from tilewright.features.knob import KnobValues
 from tilewright.features.relation import Relation
 from tilewright.features.tree import Tree
 
-__all__ = ["Context", "Extractor", "Joined", "KnobValues", "Relation", "Tree"]
+FEATURES = Joined((Context(), Relation()))
+"""What models look at unless they ask for something else."""
+
+__all__ = ["FEATURES", "Context", "Extractor", "Joined", "KnobValues", "Relation", "Tree"]

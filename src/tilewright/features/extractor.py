@@ -52,8 +52,11 @@ class Joined:
         """The sum of the parts' versions, which grows when one of them does."""
         return sum(part.version for part in self.parts)
 
+    def of(self, table: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        return np.hstack([part.of(table) for part in self.parts])
+
     def extract(self, space: Space[Schedule], rows: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-        return lowered(space, rows, lambda table: np.hstack([p.of(table) for p in self.parts]))
+        return lowered(space, rows, self.of)
 
 
 class NestExtractor(Protocol):

@@ -13,8 +13,8 @@ import numpy as np
 
 from tilewright import dtypes
 from tilewright.expr.affine import Affine
-from tilewright.expr.scalar import Load, loads, variables
-from tilewright.loops.nodes import Block, Buffer, Loop, Nest, Path, offset, walk
+from tilewright.expr.scalar import Load, variables
+from tilewright.loops.nodes import Block, Buffer, Loop, Nest, Path, strides, walk
 
 COLUMNS = (
     "extent", "outer", "inner", "serial", "parallel", "vectorize", "unroll", "reduce",
@@ -30,12 +30,14 @@ def contexts(nest: Nest, count: int) -> Array:
 
     Blocks that multiply and add come first, so that who reads only so many loops sees those.
     """
-    rows = [row for _, of_block in by_block(nest, count) for row in of_block]
-    return np.stack(rows, axis=1) if rows else np.zeros((count, 1, len(COLUMNS)), np.float32)
+    tables = [table for _, table in by_block(nest, count) if len(table)]
+    if not tables:
+        return np.zeros((count, 1, len(COLUMNS)), np.float32)
+    return np.concatenate(tables).transpose(2, 0, 1)
 
 
-def by_block(nest: Nest, count: int) -> Iterator[tuple[Path, list[Array]]]:
-    """Yield each block, in the order of `contexts`, with (count, columns) for each loop round it.
+def by_block(nest: Nest, count: int) -> Iterator[tuple[Path, Array]]:
+    """Yield each block, in the order of `contexts`, with (loops, columns, count) of those round it.
 
     What a loop is told of memory is of one block, so a loop round several has several contexts.
     """
@@ -46,12 +48,12 @@ def by_block(nest: Nest, count: int) -> Iterator[tuple[Path, list[Array]]]:
 def _weight(path: Path) -> tuple[bool, bool]:
     """Sort sums of products first, then other reductions: that is where the time goes."""
     block = path[1]
-    return len(loads(block.value)) < 2 or block.reduce is None, block.reduce is None
+    return len(block.loads) < 2 or block.reduce is None, block.reduce is None
 
 
-def _of_block(outer: tuple[Loop, ...], block: Block, nest: Nest, count: int) -> list[Array]:
+def _of_block(outer: tuple[Loop, ...], block: Block, nest: Nest, count: int) -> Array:
     accesses = [(nest.by_name[block.buffer], block.index)]
-    for load in dict.fromkeys(loads(block.value)):
+    for load in dict.fromkeys(block.loads):
         accesses.append((nest.by_name[load.buffer], _read(load)))
     extents = np.ones((len(outer), count))
     for depth, loop in enumerate(outer):
@@ -74,11 +76,10 @@ def _of_block(outer: tuple[Loop, ...], block: Block, nest: Nest, count: int) -> 
     table[:, 15] = 2 * inner / bytes_.sum(axis=0)
     table[:, 16] = _written_out(outer, extents)
     table = np.log2(1 + table)
-    table[:, 3:8] = 0
     for depth, loop in enumerate(outer):
         table[depth, COLUMNS.index(loop.kind)] = 1
         table[depth, 7] = loop.reduce
-    return list(np.ascontiguousarray(table.transpose(0, 2, 1)))
+    return table
 
 
 def _read(load: Load) -> tuple[Affine, ...]:
@@ -94,14 +95,13 @@ def touched(
 ) -> Array:
     """Return (loops, count): bytes that a loop and all loops inside of it touch of a buffer."""
     place = {loop.name: depth for depth, loop in enumerate(outer)}
-    total = np.full(extents.shape, float(dtypes.nbytes(buffer.dtype)))
-    for dimension in index:
-        reach = np.zeros(extents.shape)
+    sizes = np.ones((len(index), *extents.shape))
+    for d, dimension in enumerate(index):
         for name, coefficient in dimension.terms:
             if name in place:
-                reach[place[name]] = np.abs(coefficient) * (extents[place[name]] - 1)
-        total *= np.cumsum(reach[::-1], axis=0)[::-1] + 1
-    return total
+                depth = place[name]
+                sizes[d, : depth + 1] += abs(coefficient) * (extents[depth] - 1)
+    return dtypes.nbytes(buffer.dtype) * sizes.prod(axis=0)
 
 
 def _strides(
@@ -110,10 +110,11 @@ def _strides(
     """Return (loops, count): how far a loop's next round moves in a buffer, in elements."""
     place = {loop.name: depth for depth, loop in enumerate(outer)}
     out = np.zeros((len(outer), count))
-    for name, coefficient in offset(buffer.shape, index).terms:
-        if name in place:
-            out[place[name]] = np.abs(coefficient)
-    return out
+    for step, dimension in zip(strides(buffer.shape), index, strict=True):
+        for name, coefficient in dimension.terms:
+            if name in place:
+                out[place[name]] += coefficient * step
+    return np.abs(out)
 
 
 def _written_out(outer: tuple[Loop, ...], extents: Array) -> Array:

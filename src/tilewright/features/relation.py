@@ -7,6 +7,7 @@ paper's section 4). Thresholds are log2-spaced. The vector has one length for pr
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -39,17 +40,22 @@ class Relation:
 
     def of(self, table: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         count = len(table)
-        values = table[:, :, [COLUMNS.index(name) for name in _OF]]
+        table = table.transpose(2, 1, 0)  # (columns, loops, rows)
+        values = table[[COLUMNS.index(name) for name in _OF]]
+        flat = values.reshape(len(_OF), -1)
+        best = np.zeros((values.shape[1] + 1, len(_OF), count), np.float32)
+        of, row = np.arange(len(_OF))[:, None], np.arange(count)
         beta = self.step * np.arange(1, self.thresholds + 1, dtype=np.float32)
         parts: list[np.ndarray[Any, Any]] = []
         for name in _BELOW:
-            key = table[:, :, COLUMNS.index(name)]
-            order = np.argsort(key, axis=1)
-            ranked = np.take_along_axis(values, order[:, :, None], axis=1)
-            best = np.maximum.accumulate(ranked, axis=1)
-            best = np.concatenate([np.zeros_like(best[:, :1]), best], axis=1)
-            below = (key[:, :, None] < beta).sum(axis=1)
-            parts.append(np.take_along_axis(best, below[:, :, None], axis=1).reshape(count, -1))
+            key = table[COLUMNS.index(name)]
+            order = np.argsort(key, axis=0)
+            best[1:] = flat.take(order * count + row, axis=1).transpose(1, 0, 2)
+            for smaller, larger in pairwise(best):  # faster than np.maximum.accumulate
+                np.maximum(smaller, larger, out=larger)
+            below = (key[:, None] < beta[:, None]).sum(axis=0)
+            found = best[below[:, None], of, row]  # (thresholds, of, rows)
+            parts.append(found.transpose(2, 0, 1).reshape(count, -1))
         return np.hstack(parts)
 
     def extract(self, space: Space[Schedule], rows: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

@@ -72,7 +72,7 @@ class Tree:
 def _put_loop(node: Array, loop: Loop, context: Array) -> None:
     node[:, _AT["loop"]] = 1
     node[:, _AT["name"]] = _number(loop.name)
-    node[:, _CONTEXT] = context
+    node[:, _CONTEXT] = context.T
 
 
 def _put_block(node: Array, outer: tuple[Loop, ...], block: Block) -> None:

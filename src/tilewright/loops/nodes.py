@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
 from tilewright.expr.affine import Affine, Extent, text
-from tilewright.expr.scalar import Scalar, Within
+from tilewright.expr.scalar import Load, Scalar, Within, loads
 from tilewright.expr.tensor import Tensor
 
 Kind: TypeAlias = Literal["serial", "parallel", "vectorize", "unroll"]
@@ -70,6 +70,44 @@ class Loop:
     body: tuple[Node, ...]
     binds: tuple[Bind, ...] = ()
     intrinsic: str = ""
+    # What is found in it, once: steps share the loops that they leave as they are.
+    _inside: dict[str, Loop] | None = field(default=None, init=False, repr=False, compare=False)
+    _paths: tuple[Path, ...] | None = field(default=None, init=False, repr=False, compare=False)
+
+    @property
+    def inside(self) -> dict[str, Loop]:
+        """The loops in it by name, outer before inner."""
+        found = self._inside
+        if found is None:
+            chain, rest = _straight(self)
+            found = {loop.name: loop for loop in chain}
+            for node in rest:
+                if isinstance(node, Loop):
+                    found[node.name] = node
+                    found |= node.inside
+            object.__setattr__(self, "_inside", found)
+        return found
+
+    def may_hold(self, name: str) -> bool:
+        """Whether it can be or hold the loop `name`, as far as is known without a look into it."""
+        return self._inside is None or self.name == name or name in self._inside
+
+    @property
+    def paths(self) -> tuple[Path, ...]:
+        """The blocks in it, each with the loops between, outermost first."""
+        found = self._paths
+        if found is None:
+            chain, rest = _straight(self)
+            found = tuple(((*chain, *inner), block) for inner, block in walk(rest))
+            object.__setattr__(self, "_paths", found)
+        return found
+
+    def holding(self, body: tuple[Node, ...]) -> Loop:
+        """Return the same loop with another body."""
+        if body is self.body:
+            return self
+        kept = (self.name, self.extent, self.kind, self.reduce)
+        return Loop(*kept, body, self.binds, self.intrinsic)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +126,16 @@ class Block:
     init: bool = False
     guards: tuple[Within, ...] = ()
     when: tuple[Within, ...] = ()
+    _loads: tuple[Load, ...] | None = field(default=None, init=False, repr=False, compare=False)
+
+    @property
+    def loads(self) -> tuple[Load, ...]:
+        """What the value loads, left to right."""
+        found = self._loads
+        if found is None:
+            found = tuple(loads(self.value))
+            object.__setattr__(self, "_loads", found)
+        return found
 
 
 Node: TypeAlias = Loop | Block
@@ -101,11 +149,9 @@ class Nest:
     buffers: tuple[Buffer, ...]
     body: tuple[Node, ...]
     by_name: dict[str, Buffer] = field(init=False, repr=False, compare=False)
-    loops: dict[str, Loop] = field(init=False, repr=False, compare=False)  # outer before inner
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "by_name", {b.name: b for b in self.buffers})
-        object.__setattr__(self, "loops", {loop.name: loop for loop in loops(self.body)})
 
     def __str__(self) -> str:
         from tilewright.loops.show import show
@@ -113,21 +159,49 @@ class Nest:
         return show(self)
 
     @property
+    def loops(self) -> dict[str, Loop]:
+        """The loops by name, outer before inner."""
+        found: dict[str, Loop] = {}
+        for root in self.body:
+            if isinstance(root, Loop):
+                found[root.name] = root
+                found |= root.inside
+        return found
+
+    @property
     def parameters(self) -> tuple[Buffer, ...]:
         """The buffers that live outside: arguments, constants, outputs and workspace."""
         return tuple(b for b in self.buffers if b.scope not in ("local", "register"))
 
+    def holding(self, body: tuple[Node, ...], buffers: tuple[Buffer, ...] | None = None) -> Nest:
+        """Return the nest with another body, and with other buffers if they are given."""
+        return Nest(self.name, self.buffers if buffers is None else buffers, body)
 
-def walk(nodes: tuple[Node, ...], outer: tuple[Loop, ...] = ()) -> Iterator[Path]:
+
+def walk(nodes: tuple[Node, ...]) -> Iterator[Path]:
     """Yield every block with the loops round it, outermost first."""
     for node in nodes:
         if isinstance(node, Loop):
-            yield from walk(node.body, (*outer, node))
+            for inner, block in node.paths:
+                yield (node, *inner), block
         else:
-            yield outer, node
+            yield (), node
 
 
 Path: TypeAlias = tuple[tuple[Loop, ...], Block]
+
+
+def _straight(loop: Loop) -> tuple[list[Loop], tuple[Node, ...]]:
+    """Return the loops that a loop holds directly, one in the other, and what the last one holds.
+
+    Only where there are several nodes it pays to know what is in each of them.
+    """
+    chain: list[Loop] = []
+    nodes = loop.body
+    while len(nodes) == 1 and isinstance(nodes[0], Loop):
+        chain.append(nodes[0])
+        nodes = nodes[0].body
+    return chain, nodes
 
 
 def loops(nodes: tuple[Node, ...]) -> Iterator[Loop]:
@@ -168,10 +242,7 @@ def rewrite(
     for node in nodes:
         inner: Node = node
         if isinstance(node, Loop):
-            body = rewrite(node.body, change)
-            if body is not node.body:
-                kept = (node.name, node.extent, node.kind, node.reduce)
-                inner = Loop(*kept, body, node.binds, node.intrinsic)
+            inner = node.holding(rewrite(node.body, change))
         changed = change(inner)
         same = same and changed is node
         if isinstance(changed, tuple):
@@ -181,24 +252,43 @@ def rewrite(
     return nodes if same else tuple(out)
 
 
+def around(nodes: tuple[Node, ...], name: str) -> tuple[Loop, ...]:
+    """Return the loops from the root down to the one called `name`, it included."""
+    for root in nodes:
+        chain: list[Loop] = []
+        node = root
+        while isinstance(node, Loop) and node.may_hold(name):
+            chain.append(node)
+            if node.name == name:
+                return tuple(chain)
+            if len(node.body) != 1:
+                inner = around(node.body, name)
+                if inner:
+                    return (*chain, *inner)
+                break
+            node = node.body[0]
+    return ()
+
+
 def swap(nodes: tuple[Node, ...], name: str, change: Callable[[Loop], Node]) -> tuple[Node, ...]:
     """Replace the one loop called `name`; all that is not round it stays the same object."""
-    for at, node in enumerate(nodes):
-        if not isinstance(node, Loop):
-            continue
-        if node.name == name:
-            return (*nodes[:at], change(node), *nodes[at + 1 :])
-        body = swap(node.body, name, change)
-        if body is not node.body:
-            new = Loop(node.name, node.extent, node.kind, node.reduce, body, node.binds)
-            return (*nodes[:at], new, *nodes[at + 1 :])
-    return nodes
+    chain = around(nodes, name)
+    if not chain:
+        return nodes
+    old, new = chain[-1], change(chain[-1])
+    for outer in reversed(chain[:-1]):
+        old, new = outer, outer.holding(_put(outer.body, old, new))
+    return _put(nodes, old, new)
+
+
+def _put(nodes: tuple[Node, ...], old: Node, new: Node) -> tuple[Node, ...]:
+    return (new,) if len(nodes) == 1 else tuple([new if node is old else node for node in nodes])
 
 
 def nest_in(chain: tuple[Loop, ...], body: tuple[Node, ...]) -> tuple[Node, ...]:
     """Put `body` into copies of the loops of `chain`, outermost first."""
     for loop in reversed(chain):
-        body = (replace(loop, body=body),)
+        body = (loop.holding(body),)
     return body
 
 
@@ -221,7 +311,9 @@ def strides(shape: tuple[Extent, ...]) -> tuple[Extent, ...]:
 
 def offset(shape: tuple[Extent, ...], index: tuple[Affine, ...]) -> Affine:
     """Return the flat row-major offset of an index, in elements."""
-    total = Affine()
+    constant: Extent = 0
+    terms: list[tuple[str, Extent]] = []
     for step, i in zip(strides(shape), index, strict=True):
-        total = total + i * step
-    return total
+        constant = constant + i.constant * step
+        terms.extend([(name, coefficient * step) for name, coefficient in i.terms])
+    return Affine.sum(constant, terms)

@@ -14,14 +14,17 @@ def in_block(block: Block, values: Mapping[str, Affine]) -> Block:
     """Replace variables everywhere in a block: index, value and conditions."""
 
     def guard(w: Within) -> Within:
-        return replace(w, index=w.index.substitute(values))
+        return Within(w.index.substitute(values), w.low, w.high)
 
-    return replace(
-        block,
-        index=tuple(i.substitute(values) for i in block.index),
-        value=substitute(block.value, dict(values)),
-        guards=tuple(guard(g) for g in block.guards),
-        when=tuple(guard(g) for g in block.when),
+    return Block(
+        block.stage,
+        block.buffer,
+        tuple(i.substitute(values) for i in block.index),
+        substitute(block.value, dict(values)),
+        block.reduce,
+        block.init,
+        tuple(guard(g) for g in block.guards),
+        tuple(guard(g) for g in block.when),
     )
 
 
@@ -31,9 +34,11 @@ def in_nodes(nodes: tuple[Node, ...], values: Mapping[str, Affine]) -> tuple[Nod
     for node in nodes:
         if isinstance(node, Block):
             out.append(in_block(node, values))
-        else:
+        elif node.binds:
             binds = tuple(replace(b, index=b.index.substitute(values)) for b in node.binds)
             out.append(replace(node, body=in_nodes(node.body, values), binds=binds))
+        else:
+            out.append(node.holding(in_nodes(node.body, values)))
     return tuple(out)
 
 
@@ -49,17 +54,12 @@ def rename(nodes: tuple[Node, ...], prefix: str) -> tuple[Node, ...]:
                 collect(node.body)
 
     def apply(parts: tuple[Node, ...]) -> tuple[Node, ...]:
-        return tuple(
-            replace(
-                node,
-                name=names[node.name],
-                body=apply(node.body),
-                binds=tuple(Bind(names[b.name], b.index, b.divisor, b.modulus) for b in node.binds),
-            )
-            if isinstance(node, Loop)
-            else node
-            for node in parts
-        )
+        return tuple(renamed(node) if isinstance(node, Loop) else node for node in parts)
+
+    def renamed(loop: Loop) -> Loop:
+        binds = tuple(Bind(names[b.name], b.index, b.divisor, b.modulus) for b in loop.binds)
+        kept = (loop.extent, loop.kind, loop.reduce)
+        return Loop(names[loop.name], *kept, apply(loop.body), binds, loop.intrinsic)
 
     collect(nodes)
     return in_nodes(apply(nodes), {a: Affine(0, ((b, 1),)) for a, b in names.items()})

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 from tilewright.measure.answer import Answer, Crashed, Raised, Reply, TimedOut
 
 if TYPE_CHECKING:  # what `__getattr__` loads on first use, and no process of a worker's
+    from tilewright.measure.build import Request as Request
     from tilewright.measure.local import Local as Local
     from tilewright.measure.local import Measurer as Measurer
     from tilewright.measure.replay import Replay as Replay
 
-_LAZY = {"Local": "local", "Measurer": "local", "Replay": "replay"}
+_LAZY = {"Local": "local", "Measurer": "local", "Replay": "replay", "Request": "build"}
 
 __all__ = [
     "Answer",
@@ -22,6 +23,7 @@ __all__ = [
     "Raised",
     "Replay",
     "Reply",
+    "Request",
     "TimedOut",
 ]
 

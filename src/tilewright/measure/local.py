@@ -18,7 +18,10 @@ from tilewright.runtime.threads import checked
 
 
 class Measurer(Protocol):
-    """Answers requests with outcomes, in order; a context manager that holds its processes."""
+    """Answers requests with outcomes, in order; takes the next one when it has room for it.
+
+    `close` ends its processes, if it has any, and may be called twice.
+    """
 
     def measure(self, requests: Iterable[Request]) -> Iterator[Outcome]: ...
 

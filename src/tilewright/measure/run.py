@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import itertools
 import math
+import resource
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -31,6 +32,8 @@ COLD_BYTES = 24 << 20  # what copies of the constants take together, to outgrow 
 MIN_COLD = 32 << 10  # smaller constants are fetched in no time
 MAX_COPIES = 64
 SLOW = 3.0  # a candidate this many times slower than the best is timed only once
+WARM_SECONDS = 0.02  # but again if that took less: it found its data cold, or was interrupted
+TRIES = 3  # for a time in which nothing interrupts the process
 
 Array = np.ndarray[Any, Any]
 Table: TypeAlias = "ctypes.Array[ctypes.c_void_p]"
@@ -78,7 +81,10 @@ class Runner:
             loaded.close()
 
     def _time(self, loaded: Loaded, tables: list[Table], built: Built) -> tuple[float, ...]:
-        """Time runs that take the tables in turn; a slow candidate is timed once."""
+        """Time runs that take the tables in turn; a slow candidate is timed once.
+
+        A sample during which another process had the core is taken again.
+        """
         turn = itertools.cycle(tables)
 
         def seconds(count: int) -> float:
@@ -90,11 +96,30 @@ class Runner:
                     loaded.run(table, built.threads)
             return max(1, time.perf_counter_ns() - begin) / count * 1e-9
 
-        once = seconds(1)
-        if built.best is not None and once > SLOW * built.best:
+        once, limit = seconds(1), SLOW * (built.best or math.inf)
+        for _ in range(TRIES - 1):
+            if limit < once < WARM_SECONDS:
+                once = min(once, seconds(1))
+        if once > limit:
             return (once,)
         count = max(1, math.ceil(self.clock.sample / once))
-        return tuple(seconds(count) for _ in range(self.clock.repeats))
+        return tuple(uninterrupted(lambda: seconds(count)) for _ in range(self.clock.repeats))
+
+
+def uninterrupted(sample: Callable[[], float]) -> float:
+    """Return the first sample that nothing interrupted, or the least of some that were all."""
+    taken: list[float] = []
+    for _ in range(TRIES):
+        before = _interruptions()
+        taken.append(sample())
+        if _interruptions() == before:
+            return taken[-1]
+    return min(taken)
+
+
+def _interruptions() -> int:
+    """Return how often a thread of this process had to leave its core to another process."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_nivcsw
 
 
 def _copies(table: Table, built: Built, places: dict[str, Array]) -> list[Table]:

@@ -4,6 +4,7 @@ from tilewright.models.boosted import Boosted
 from tilewright.models.ensemble import Ensemble
 from tilewright.models.model import CostModel, Predictor
 from tilewright.models.packed import Packed, Storable
+from tilewright.models.pretrained import Pretrained
 from tilewright.models.store import about, load, save
 from tilewright.models.training import Training
 from tilewright.models.transfer import Transfer
@@ -15,6 +16,7 @@ __all__ = [
     "Ensemble",
     "Packed",
     "Predictor",
+    "Pretrained",
     "Storable",
     "Training",
     "Transfer",

@@ -27,7 +27,9 @@ class CostModel(Protocol):
     """A frozen spec of how to learn scores from features.
 
     An attribute `features`, if it has one, is the extractor that the model wants to learn from;
-    else it is given what it is given (in tuning, `tuning.session.FEATURES`).
+    else it is given what it is given (in tuning, `features.FEATURES`). An attribute `objective`
+    tells `Transfer` in what units it scores: "rank" (log-odds of a pair, also if there is none) or
+    "regression" (standard deviations of a group's scores); `Training.offset` is in the same.
     """
 
     def fit(self, data: Training, previous: Predictor | None = None) -> Predictor:

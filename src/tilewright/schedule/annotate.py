@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-import numpy as np
-
-from tilewright.expr.affine import text
-from tilewright.loops.nodes import Block, Kind, Nest, loops, product, swap, walk
+from tilewright.expr.affine import anywhere, text
+from tilewright.loops.nodes import Block, Kind, Loop, Nest, around, product, swap
 from tilewright.schedule import find, threads
 
 MAX_UNROLL = 1024  # rounds written out one by one; beyond it compilers and code both slow down
@@ -16,7 +14,12 @@ MAX_WRITTEN = 1 << 13  # copies of one block, over all unrolled loops round it
 
 
 def _mark(nest: Nest, name: str, kind: Kind) -> Nest:
-    return replace(nest, body=swap(nest.body, name, lambda loop: replace(loop, kind=kind)))
+    def marked(loop: Loop) -> Loop:
+        return Loop(
+            loop.name, loop.extent, kind, loop.reduce, loop.body, loop.binds, loop.intrinsic
+        )
+
+    return nest.holding(swap(nest.body, name, marked))
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +40,7 @@ class Parallel:
         loop = find.loop(nest, self.loop, asked)
         if loop.reduce:
             find.refuse(nest, asked, "it reduces: threads would write the same element at once.")
-        for outer in find.around(nest.body, self.loop)[:-1]:
+        for outer in around(nest.body, self.loop)[:-1]:
             if reason := threads.barrier(outer):
                 find.refuse(nest, asked, f"{reason}.")
         return _mark(nest, self.loop, "parallel")
@@ -70,20 +73,20 @@ class Vectorize:
             )
         if loop.binds:
             find.refuse(nest, asked, "it is fused: its indices are not affine; split it first.")
-        for inner in loops(loop.body):
+        for inner in loop.inside.values():
             if any(self.loop in bind.index.variables for bind in inner.binds):
                 find.refuse(nest, asked, f"{inner.name!r} in it is fused and made of it, so that "
                             "indices are not affine along it.")  # fmt: skip
-        if np.any(loop.extent > MAX_UNROLL):
+        if anywhere(loop.extent > MAX_UNROLL):
             find.refuse(
                 nest, asked, f"{text(loop.extent)} rounds at once are too many; split it first."
             )
-        for outer, block in walk(nest.body):
+        for outer, block in find.through(nest, loop):
             marked = [o.name for o in outer if o.kind == "vectorize"]
-            if marked and any(o.name == self.loop for o in outer):
+            if marked:
                 find.refuse(nest, asked, f"{marked[0]!r} around {block.stage} already is a vector.")
         for block in () if loop.reduce else find.blocks(loop.body):
-            if np.any(loop.extent > 1) and all(self.loop not in i.variables for i in block.index):
+            if anywhere(loop.extent > 1) and all(self.loop not in i.variables for i in block.index):
                 find.refuse(
                     nest,
                     asked,
@@ -111,11 +114,11 @@ class Unroll:
         loop = find.loop(nest, self.loop, asked)
         if loop.binds:
             find.refuse(nest, asked, "it is fused: its indices are not affine; split it first.")
-        if np.any(loop.extent > MAX_UNROLL):
+        if anywhere(loop.extent > MAX_UNROLL):
             find.refuse(nest, asked, f"{text(loop.extent)} rounds are too many; split it first.")
-        for outer, block in walk(nest.body):
+        for outer, block in find.through(nest, loop):
             written = product(tuple(o.extent for o in outer if o.kind == "unroll"))
-            if any(o is loop for o in outer) and np.any(written * loop.extent > MAX_WRITTEN):
+            if anywhere(written * loop.extent > MAX_WRITTEN):
                 find.refuse(
                     nest,
                     asked,

@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tilewright.expr.affine import Affine, Extent
+from tilewright.expr.affine import Affine, Extent, anywhere, greatest
 from tilewright.expr.scalar import Load, Scalar, Within, rebuild
-from tilewright.loops.nodes import Block, Buffer, Loop, Nest, Node, loops, rewrite
+from tilewright.loops.nodes import Block, Buffer, Loop, Nest, Node, around, rewrite, swap
 from tilewright.loops.substitute import in_nodes
 from tilewright.schedule import find
 
@@ -42,8 +42,8 @@ class ComputeAt:
         root = outer[0]
         find.alone(nest, root, asked)
         find.no_vector(nest, self.loop, asked)
-        around = find.around(nest.body, at.name)
-        reducing = [loop.name for loop in around if loop.reduce]
+        chain = around(nest.body, at.name)
+        reducing = [loop.name for loop in chain if loop.reduce]
         if block.reduce and reducing:
             find.refuse(
                 nest, asked, f"it reduces, and would be inside {reducing[0]!r}, which does."
@@ -63,7 +63,7 @@ class ComputeAt:
             axis: Affine(0, ((axis, 1),)) + base
             for axis, (base, _) in zip(axes, region, strict=True)
         }
-        moved = self._producer(root, around, axes, region, values, old)
+        moved = self._producer(root, chain, axes, region, values, old)
         shift = tuple(base for base, _ in region)
 
         def use(part: Scalar) -> Scalar:
@@ -72,23 +72,21 @@ class ComputeAt:
                 return replace(part, index=index)
             return part
 
-        def change(node: Node) -> Node | tuple[Node, ...]:
-            if isinstance(node, Block):
+        def change(node: Node) -> Node:
+            if isinstance(node, Block) and any(x.buffer == old.name for x in node.loads):
                 return replace(node, value=rebuild(node.value, use))
-            if node.name == root.name:
-                return ()
-            if node.name == at.name:
-                return replace(node, body=(moved, *node.body))
             return node
 
+        rest = tuple(node for node in nest.body if node is not root)
+        body = swap(rest, at.name, lambda at: at.holding((moved, *rewrite(at.body, change))))
         shrunk = Buffer(old.name, tuple(extent for _, extent in region), old.dtype, "local")
         buffers = (*(b for b in nest.buffers if b.name != old.name), shrunk)
-        return replace(nest, buffers=buffers, body=rewrite(nest.body, change))
+        return nest.holding(body, buffers)
 
     def _producer(
         self,
         root: Loop,
-        around: tuple[Loop, ...],
+        chain: tuple[Loop, ...],
         axes: list[str],
         region: list[tuple[Affine, Extent]],
         values: dict[str, Affine],
@@ -98,11 +96,11 @@ class ComputeAt:
         body = in_nodes(root.body, values)
         index = tuple(Affine(0, ((axis, 1),)) for axis in axes)
         extents = {axis: extent for axis, (_, extent) in zip(axes, region, strict=True)}
-        known = {loop.name: loop.extent for loop in around}
-        known.update({b.name: b.modulus for loop in around for b in loop.binds})
+        known = {loop.name: loop.extent for loop in chain}
+        known.update({b.name: b.modulus for loop in chain for b in loop.binds})
         known.update(extents)
         guards = tuple(
-            Within(values[axis], 0, int(np.max(n)))
+            Within(values[axis], 0, greatest(n))
             for axis, n in zip(axes, old.shape, strict=True)
             if not _inside(values[axis], n, known)
         )
@@ -111,15 +109,15 @@ class ComputeAt:
         def change(node: Node) -> Node:
             if isinstance(node, Block):
                 return replace(node, index=index, guards=(*node.guards, *guards))
-            return replace(node, extent=extents.get(node.name, node.extent))
+            return replace(node, extent=extents[node.name]) if node.name in extents else node
 
         return rewrite((whole,), change)[0]
 
 
 def _inside(index: Affine, extent: Extent, known: dict[str, Extent]) -> bool:
     """Whether an index can never leave 0 <= index < extent, whatever the loops do."""
-    low, high = index.bounds(lambda name: (0, int(np.max(known[name])) - 1))
-    return bool(np.all(low >= 0) and np.all(high < extent))
+    low, high = index.bounds(lambda name: (0, greatest(known[name]) - 1))
+    return not (anywhere(low < 0) or anywhere(high >= extent))
 
 
 def _region(found: list[Load], at: Loop, shape: tuple[Extent, ...]) -> list[tuple[Affine, Extent]]:
@@ -128,32 +126,28 @@ def _region(found: list[Load], at: Loop, shape: tuple[Extent, ...]) -> list[tupl
     It is the whole dimension where two loads lie apart by a distance that varies, and where an
     index is data: any element may be read then.
     """
-    anywhere = {d for load in found for d, _ in load.gathered}
-    inner = {loop.name: loop.extent for loop in loops(at.body)}
-    bound = {b.name: b.modulus for loop in loops(at.body) for b in loop.binds}
+    data = {d for load in found for d, _ in load.gathered}
+    inner = {loop.name: loop.extent for loop in at.inside.values()}
+    bound = {b.name: b.modulus for loop in at.inside.values() for b in loop.binds}
     inner.update(bound)
     region: list[tuple[Affine, Extent]] = []
     dimensions = zip(*(load.index for load in found), strict=True)
     for d, (whole, dimension) in enumerate(zip(shape, dimensions, strict=True)):
         bases, ends = list[Affine](), list[Extent]()
         for index in dimension:
-            base = Affine.sum(index.constant, [(n, c) for n, c in index.terms if n not in inner])
-            low: Extent = 0
-            high: Extent = 0
-            for name, coefficient in index.terms:
-                if name in inner:
-                    reach = coefficient * (inner[name] - 1)
-                    low, high = low + np.minimum(reach, 0), high + np.maximum(reach, 0)
-            bases.append(base + _plain(low))
-            ends.append(_plain(high - low + 1))
+            moving = Affine(0, tuple((n, c) for n, c in index.terms if n in inner))
+            low, high = moving.bounds(lambda name: (0, inner[name] - 1))
+            fixed = tuple((n, c) for n, c in index.terms if n not in inner)
+            bases.append(Affine(index.constant + low, fixed))
+            ends.append(high - low + 1)
         first = bases[0]
         shifts = [(b - first) for b in bases]
-        if d in anywhere or any(shift.terms for shift in shifts):
+        if d in data or any(shift.terms for shift in shifts):
             region.append((Affine(), whole))
             continue
-        start = min((s.constant for s in shifts), key=lambda c: int(np.max(c)))
-        extent = ends[0]
-        for shift, end in zip(shifts, ends, strict=True):
+        start = min((s.constant for s in shifts), key=greatest)
+        extent = shifts[0].constant - start + ends[0]
+        for shift, end in zip(shifts[1:], ends[1:], strict=True):
             extent = np.maximum(extent, shift.constant - start + end)
         region.append((first + start, _plain(extent)))
     return region

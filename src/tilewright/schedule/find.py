@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NoReturn
 
-import numpy as np
-
 from tilewright.errors import ScheduleError
-from tilewright.expr.affine import text
-from tilewright.expr.scalar import Load, loads
-from tilewright.loops.nodes import Block, Buffer, Loop, Nest, Node, walk
+from tilewright.expr.affine import anywhere, text
+from tilewright.expr.scalar import Load
+from tilewright.loops.nodes import Block, Buffer, Loop, Nest, Node, Path, around, walk
 
 
 def refuse(nest: Nest, asked: str, reason: str) -> NoReturn:
@@ -19,27 +18,25 @@ def refuse(nest: Nest, asked: str, reason: str) -> NoReturn:
 
 
 def loop(nest: Nest, name: str, asked: str) -> Loop:
-    if name in nest.loops:
-        return nest.loops[name]
+    found = _loop(nest, name)
+    if found is not None:
+        return found
     refuse(nest, asked, f"there is no loop {name!r}; the loops are {', '.join(nest.loops)}.")
+
+
+def _loop(nest: Nest, name: str) -> Loop | None:
+    for root in nest.body:
+        if isinstance(root, Loop):
+            found = root if root.name == name else root.inside.get(name)
+            if found is not None:
+                return found
+    return None
 
 
 def buffer(nest: Nest, name: str, asked: str) -> Buffer:
     if name in nest.by_name:
         return nest.by_name[name]
     refuse(nest, asked, f"there is no tensor {name!r}; there are {', '.join(nest.by_name)}.")
-
-
-def around(nodes: tuple[Node, ...], name: str) -> tuple[Loop, ...]:
-    """Return the loops from the root down to the one called `name`, it included."""
-    for node in nodes:
-        if isinstance(node, Loop):
-            if node.name == name:
-                return (node,)
-            inner = around(node.body, name)
-            if inner:
-                return (node, *inner)
-    return ()
 
 
 def stage(nest: Nest, name: str, asked: str) -> tuple[tuple[Loop, ...], Block]:
@@ -50,6 +47,13 @@ def stage(nest: Nest, name: str, asked: str) -> tuple[tuple[Loop, ...], Block]:
     names = ", ".join(dict.fromkeys(block.stage for _, block in walk(nest.body)))
     reason = f"it has {len(found)} blocks" if found else f"there is none; stages are {names}"
     refuse(nest, asked, f"stage {name!r}: {reason}.")
+
+
+def through(nest: Nest, loop: Loop) -> Iterator[Path]:
+    """Yield every block in a loop, with the loops round it, those round the loop included."""
+    chain = around(nest.body, loop.name)
+    for inner, block in loop.paths:
+        yield (*chain, *inner), block
 
 
 def writer(nest: Nest, name: str, asked: str) -> Block:
@@ -64,8 +68,7 @@ def readers(nest: Nest, name: str) -> list[tuple[tuple[Loop, ...], Block, list[L
     """Return the blocks that load a buffer, with the loops round them and the loads."""
     out: list[tuple[tuple[Loop, ...], Block, list[Load]]] = []
     for outer, block in walk(nest.body):
-        found = [load for load in loads(block.value) if load.buffer == name]
-        if found:
+        if found := [load for load in block.loads if load.buffer == name]:
             out.append((outer, block, found))
     return out
 
@@ -91,11 +94,11 @@ def alone(nest: Nest, root: Loop, asked: str) -> None:
 def no_vector(nest: Nest, name: str, asked: str) -> None:
     """Refuse to put a tile into a vector loop: its rounds, run at once, would share the tile."""
     for outer in around(nest.body, name):
-        if outer.kind == "vectorize" and np.any(outer.extent > 1):
+        if outer.kind == "vectorize" and anywhere(outer.extent > 1):
             refuse(nest, asked, f"the rounds of {outer.name!r}, a vector, would share one tile.")
 
 
 def unused(nest: Nest, name: str, asked: str) -> None:
     """Refuse a new loop or buffer name that is taken."""
-    if name in nest.by_name or name in nest.loops:
+    if name in nest.by_name or _loop(nest, name):
         refuse(nest, asked, f"the name {name!r} is taken.")

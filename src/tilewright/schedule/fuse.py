@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from tilewright.expr.affine import Affine
-from tilewright.loops.nodes import Bind, Loop, Nest, Node, rewrite
+from tilewright.loops.nodes import Bind, Loop, Nest, swap
 from tilewright.schedule import find
 
 
@@ -52,8 +52,4 @@ class Fuse:
         )
         extent = outer.extent * inner.extent
         fused = Loop(name, extent, "serial", outer.reduce, inner.body, binds)
-
-        def change(node: Node) -> Node:
-            return fused if isinstance(node, Loop) and node.name == self.outer else node
-
-        return replace(nest, body=rewrite(nest.body, change))
+        return nest.holding(swap(nest.body, self.outer, lambda _: fused))

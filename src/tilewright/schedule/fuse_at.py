@@ -8,7 +8,7 @@ import numpy as np
 
 from tilewright.expr.affine import Affine
 from tilewright.expr.scalar import loads
-from tilewright.loops.nodes import Block, Buffer, Loop, Nest, Node, rewrite
+from tilewright.loops.nodes import Block, Buffer, Loop, Nest, around
 from tilewright.loops.substitute import in_block, redirect
 from tilewright.schedule import find
 from tilewright.schedule.tile import keep_tile, tile_of
@@ -40,7 +40,7 @@ class FuseAt:
 
     def apply(self, nest: Nest) -> Nest:
         asked = f"fuse_at {self.stage!r} at {self.loop!r}"
-        chain = find.around(nest.body, find.loop(nest, self.loop, asked).name)
+        chain = around(nest.body, find.loop(nest, self.loop, asked).name)
         outer, consumer = find.stage(nest, self.stage, asked)
         if consumer.reduce:
             find.refuse(nest, asked, "it reduces, so it is not elementwise.")
@@ -74,13 +74,9 @@ class FuseAt:
         def consume(block: Block) -> Block:
             return replace(after, value=value, guards=block.guards)
 
-        def drop(node: Node) -> Node | tuple[Node, ...]:
-            if node is consumer or (isinstance(node, Loop) and not node.body):
-                return ()
-            return node
-
+        root = outer[0] if outer else consumer
         rest = tuple(b for b in nest.buffers if b.name != source)
-        trimmed = replace(nest, buffers=rest, body=rewrite(nest.body, drop))
+        trimmed = nest.holding(tuple(node for node in nest.body if node is not root), rest)
         buffer = Buffer(source, tile.shape, old.dtype, "local")
         return keep_tile(
             trimmed, tile_of(trimmed, producer.stage, self.loop, asked), buffer, consume

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from operator import attrgetter
 from typing import NamedTuple
 
 import numpy as np
@@ -18,10 +19,11 @@ from tilewright.expr.affine import Affine, text
 from tilewright.expr.scalar import Binary, Cast, Load, Scalar, loads
 from tilewright.expr.tensor import Tensor, cast, compute, reduce_axis, sum, tensor
 from tilewright.loops.lower import lower
-from tilewright.loops.nodes import Block, Buffer, Loop, Nest, loops, offset, walk
+from tilewright.loops.nodes import Block, Buffer, Loop, Nest, offset, walk
 from tilewright.loops.tidy import strip
 from tilewright.target import Target
 
+_INTRINSIC = attrgetter("intrinsic")
 LANES = 16  # of the meaning: code takes as many as a vector register has
 
 
@@ -167,11 +169,11 @@ def broken(nest: Nest, before: Nest) -> str:
 
     What a step left as it was `before` is not looked at again.
     """
-    if not any(loop.intrinsic for loop in loops(nest.body)):
+    if not any(map(_INTRINSIC, nest.loops.values())):
         return ""
     old = {id(loop) for loop in before.loops.values()}
     for outer, block in walk(nest.body):
-        names = (block.buffer, *(load.buffer for load in loads(block.value)))
+        names = (block.buffer, *(load.buffer for load in block.loads))
         same = all(nest.by_name[name] is before.by_name.get(name) for name in names)
         for around, loop in zip((None, *outer), outer, strict=False):
             if not loop.intrinsic or (same and id(around) in old):

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-import numpy as np
-
-from tilewright.expr.affine import Affine
+from tilewright.expr.affine import Affine, anywhere, greatest
 from tilewright.expr.scalar import Within
-from tilewright.loops.nodes import Block, Loop, Nest, Node, rewrite
+from tilewright.loops.nodes import Block, Nest, rewrite, swap
 from tilewright.schedule import find
 
 
@@ -30,20 +28,16 @@ class Pad:
     def apply(self, nest: Nest) -> Nest:
         asked = f"pad {self.loop!r} to a multiple of {self.multiple}"
         loop = find.loop(nest, self.loop, asked)
-        if np.any(np.asarray(self.multiple) < 1):
+        if anywhere(self.multiple < 1):
             find.refuse(nest, asked, "the multiple must be at least 1.")
         extent = -(-loop.extent // self.multiple) * self.multiple
-        if np.all(extent == loop.extent):
+        if not anywhere(extent != loop.extent):
             return nest
-        guard = Within(Affine(0, ((self.loop, 1),)), -(1 << 60), int(np.max(loop.extent)))
+        guard = Within(Affine(0, ((self.loop, 1),)), -(1 << 60), greatest(loop.extent))
 
-        def change(node: Node) -> Node:
-            if not isinstance(node, Loop) or node.name != self.loop:
-                return node
-            body = rewrite(
-                node.body,
-                lambda n: replace(n, guards=(*n.guards, guard)) if isinstance(n, Block) else n,
-            )
-            return replace(node, extent=extent, body=body)
-
-        return replace(nest, body=rewrite(nest.body, change))
+        body = rewrite(
+            loop.body,
+            lambda n: replace(n, guards=(*n.guards, guard)) if isinstance(n, Block) else n,
+        )
+        padded = replace(loop, extent=extent, body=body)
+        return nest.holding(swap(nest.body, self.loop, lambda _: padded))

@@ -12,8 +12,8 @@ from tilewright.schedule import find
 class Prefetch:
     """Let each vector load of `tensor` also ask for the line `distance` bytes further on.
 
-    It helps where a large operand is read once from front to back, as packed weights are; it never
-    changes a result.
+    If several stages read it, the last of them alone asks. It helps where a large operand is read
+    once from front to back, as packed weights are; it never changes a result.
 
     >>> from tilewright import Schedule, compute, tensor
     >>> a = tensor("A", (64,))

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from tilewright.loops.nodes import Nest, Node, swap, variables
+from tilewright.loops.nodes import Loop, Nest, around, nest_in, swap, variables
 from tilewright.schedule import find
 
 
@@ -32,8 +32,9 @@ class Reorder:
             find.refuse(nest, "reorder no loops", "name the loops, outermost first.")
         if len(set(self.loops)) != len(self.loops):
             find.refuse(nest, asked, "a loop is named twice.")
-        chains = [find.around(nest.body, find.loop(nest, n, asked).name) for n in self.loops]
-        deepest = max(chains, key=len)
+        for name in self.loops:
+            find.loop(nest, name, asked)
+        deepest = _deepest(nest, self.loops)
         depths = {loop.name: depth for depth, loop in enumerate(deepest)}
         for name in self.loops:
             if name not in depths:
@@ -53,7 +54,16 @@ class Reorder:
                 find.refuse(
                     nest, asked, f"{fused.name!r} is fused, and needs {needs[0]!r} outside."
                 )
-        body: tuple[Node, ...] = span[-1].body
-        for loop in reversed(order):
-            body = (replace(loop, body=body),)
-        return replace(nest, body=swap(nest.body, span[0].name, lambda _: body[0]))
+        body = nest_in(tuple(order), span[-1].body)
+        return nest.holding(swap(nest.body, span[0].name, lambda _: body[0]))
+
+
+def _deepest(nest: Nest, names: tuple[str, ...]) -> tuple[Loop, ...]:
+    """Return the loops down to the named one that the others are round, else to the deepest."""
+    chains: list[tuple[Loop, ...]] = []
+    for name in reversed(names):
+        chain = around(nest.body, name)
+        if {loop.name for loop in chain}.issuperset(names):
+            return chain
+        chains.append(chain)
+    return max(reversed(chains), key=len)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from functools import lru_cache
 from typing import Any, Protocol
 
 import numpy as np
@@ -72,9 +73,16 @@ class Schedule:
             object.__setattr__(self, "before", made.before)
 
     def apply(self, step: Step) -> Schedule:
-        """Apply a step, a value such as `Split("y", (64, 8))`; the methods below make them."""
+        """Apply a step, a value such as `Split("y", (64, 8))`; the methods below make them.
+
+        It is refused if a parallel loop or an intrinsic would no longer be one after it.
+        """
         step = _checked(step, self.loops)
-        return Schedule(self.output, (*self.steps, step), _applied(step, self.loops), self)
+        made = step.apply(self.loops)
+        reason = threads.unshared(made, self.loops) or intrinsics.broken(made, self.loops)
+        if reason:
+            find.refuse(self.loops, _asked(step), reason)
+        return Schedule(self.output, (*self.steps, step), made, self)
 
     def extent(self, loop: str) -> Extent:
         """Return how often a loop runs: an integer, or an array over the population."""
@@ -204,10 +212,10 @@ def _check_output(output: Any) -> None:
 def _checked(step: Step, nest: Nest) -> Step:
     """Return a step with NumPy's integers as Python's; refuse arguments of another type."""
     changed: dict[str, Any] = {}
-    for field_ in fields(step):  # type: ignore[arg-type]
-        value = getattr(step, field_.name)
+    for name, is_name in _arguments(type(step)).items():
+        value = getattr(step, name)
         parts = value if isinstance(value, tuple) else (value,)
-        if "str" in str(field_.type):
+        if is_name:
             wrong = [part for part in parts if not isinstance(part, str)]
             wanted = "a name, as in parallel('y') or reorder('y', 'x')"
         else:
@@ -215,25 +223,22 @@ def _checked(step: Step, nest: Nest) -> Step:
             wanted = "an integer, as in split('y', (64, 8))"
         if wrong:
             find.refuse(nest, _asked(step), f"{wrong[0]!r} is not {wanted}.")
-        if "str" not in str(field_.type):
+        if not is_name:
             made = tuple(_extent(part) for part in parts)
-            changed[field_.name] = made if isinstance(value, tuple) else made[0]
+            changed[name] = made if isinstance(value, tuple) else made[0]
     return replace(step, **changed) if changed else step  # type: ignore[type-var]
+
+
+@lru_cache(maxsize=64)
+def _arguments(kind: type[Step]) -> dict[str, bool]:
+    """Return the arguments of a primitive, and whether each is a name or names."""
+    return {field.name: "str" in str(field.type) for field in fields(kind)}  # type: ignore[arg-type]
 
 
 def _is_whole(value: Any) -> bool:
     if isinstance(value, np.ndarray):
         return value.dtype.kind in "iu"
     return isinstance(value, int | np.integer) and not isinstance(value, bool)
-
-
-def _applied(step: Step, nest: Nest) -> Nest:
-    """Apply a step, unless a parallel loop or an intrinsic would no longer be one after it."""
-    made = step.apply(nest)
-    reason = threads.unshared(made) or intrinsics.broken(made, nest)
-    if reason:
-        find.refuse(nest, _asked(step), reason)
-    return made
 
 
 def _asked(step: Step) -> str:

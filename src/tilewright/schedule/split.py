@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tilewright.expr.affine import Affine, Extent, text
+from tilewright.expr.affine import Affine, Extent, anywhere, greatest, text
 from tilewright.expr.scalar import Within
-from tilewright.loops.nodes import Block, Loop, Nest, Node, product, rewrite
+from tilewright.loops.nodes import Block, Loop, Nest, product, rewrite, swap
 from tilewright.loops.substitute import in_nodes
 from tilewright.schedule import find
 
@@ -46,44 +46,28 @@ class Split:
         for name in names:
             find.unused(nest, name, asked)
         index = Affine.sum(0, [(n, product(extents[i + 1 :])) for i, n in enumerate(names)])
-        covers = np.all(product(extents) == loop.extent)
-        guard = () if covers else (Within(index, -(1 << 60), int(np.max(loop.extent))),)
+        covers = not anywhere(product(extents) != loop.extent)
+        guard = () if covers else (Within(index, -(1 << 60), greatest(loop.extent)),)
 
-        def change(node: Node) -> Node:
-            if not isinstance(node, Loop) or node.name != self.loop:
-                return node
-            body = in_nodes(node.body, {self.loop: index})
-            if guard:
-                body = rewrite(
-                    body,
-                    lambda n: replace(n, guards=(*n.guards, *guard)) if isinstance(n, Block) else n,
-                )
-            binds = tuple(
-                replace(b, index=b.index.substitute({self.loop: index})) for b in loop.binds
+        body = in_nodes(loop.body, {self.loop: index})
+        if guard:
+            body = rewrite(
+                body,
+                lambda n: replace(n, guards=(*n.guards, *guard)) if isinstance(n, Block) else n,
             )
-            for depth in reversed(range(len(names))):
-                last = depth == len(names) - 1
-                body = (
-                    Loop(
-                        names[depth],
-                        extents[depth],
-                        "serial",
-                        node.reduce,
-                        body,
-                        binds if last else (),
-                    ),
-                )
-            return body[0]
-
-        return replace(nest, body=rewrite(nest.body, change))
+        binds = tuple(replace(b, index=b.index.substitute({self.loop: index})) for b in loop.binds)
+        for name, extent in reversed(list(zip(names, extents, strict=True))):
+            body = (Loop(name, extent, "serial", loop.reduce, body, binds),)
+            binds = ()
+        return nest.holding(swap(nest.body, self.loop, lambda _: body[0]))
 
     def _check(self, nest: Nest, loop: Loop, asked: str) -> None:
-        if len(self.factors) < 2 or any(np.any(np.asarray(f) < 1) for f in self.factors):
+        if len(self.factors) < 2 or any(anywhere(f < 1) for f in self.factors):
             find.refuse(nest, asked, "give two or more factors, each at least 1.")
         if loop.kind != "serial":
             find.refuse(nest, asked, f"it is already marked {loop.kind}; split it before.")
         covered = product(self.factors)
-        if np.any(covered < loop.extent):
+        if anywhere(covered < loop.extent):
             times = " * ".join(map(text, self.factors))
             find.refuse(
                 nest,

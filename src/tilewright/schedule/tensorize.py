@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from tilewright.loops.nodes import Block, Loop, Nest, Node, rewrite
+from tilewright.loops.nodes import Block, Nest, swap
 from tilewright.schedule import find
 from tilewright.schedule.annotate import Vectorize
 from tilewright.schedule.intrinsics import INTRINSICS, match
@@ -54,10 +54,5 @@ class Tensorize:
             find.refuse(nest, asked, f"{inner.name!r} is already marked {inner.kind}.")
         if loop.kind != "vectorize":
             nest = Vectorize(self.loop).apply(nest)
-
-        def change(node: Node) -> Node:
-            if isinstance(node, Loop) and node.name == inner.name:
-                return replace(node, kind="unroll", intrinsic=self.intrinsic)
-            return node
-
-        return replace(nest, body=rewrite(nest.body, change))
+        marked = replace(inner, kind="unroll", intrinsic=self.intrinsic)
+        return nest.holding(swap(nest.body, inner.name, lambda _: marked))

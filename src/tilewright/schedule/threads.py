@@ -6,7 +6,11 @@ step is refused that would leave one: it is no error in the result, but not what
 
 from __future__ import annotations
 
-from tilewright.loops.nodes import Loop, Nest, Node
+from operator import attrgetter
+
+from tilewright.loops.nodes import Block, Loop, Nest, Node
+
+_KIND = attrgetter("kind")
 
 
 def barrier(outer: Loop) -> str:
@@ -20,9 +24,13 @@ def barrier(outer: Loop) -> str:
     return ""
 
 
-def unshared(nest: Nest) -> str:
-    """Say which parallel loop would run on one thread, and why; empty if there is none."""
-    found = _unshared(nest.body)
+def unshared(nest: Nest, before: Nest) -> str:
+    """Say which parallel loop would run on one thread, and why; empty if there is none.
+
+    What a step left as it was `before` is not looked at again.
+    """
+    old = {id(node) for node in before.body}
+    found = _unshared(tuple(n for n in nest.body if id(n) not in old and not _is_shared(n)))
     if not found:
         return ""
     loop, reason = found
@@ -32,13 +40,25 @@ def unshared(nest: Nest) -> str:
     )
 
 
+def _is_shared(node: Node) -> bool:
+    """Whether all parallel loops in a node, if any, are those at its top."""
+    if isinstance(node, Block):
+        return True
+    left = [*map(_KIND, (node, *node.inside.values()))].count("parallel")
+    while left and isinstance(node, Loop) and node.kind == "parallel":
+        left -= 1
+        if barrier(node):
+            break
+        node = node.body[0]
+    return not left
+
+
 def _unshared(nodes: tuple[Node, ...], outer: tuple[Loop, ...] = ()) -> tuple[str, str] | None:
     for node in nodes:
         if not isinstance(node, Loop):
             continue
-        reasons = [barrier(each) for each in outer] if node.kind == "parallel" else []
-        if any(reasons):
-            return node.name, next(filter(None, reasons))
+        if node.kind == "parallel" and (reason := next(filter(None, map(barrier, outer)), "")):
+            return node.name, reason
         inner = _unshared(node.body, (*outer, node))
         if inner:
             return inner

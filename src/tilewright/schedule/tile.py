@@ -6,7 +6,17 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from tilewright.expr.affine import Affine, Extent
-from tilewright.loops.nodes import Block, Buffer, Loop, Nest, Node, nest_in, rewrite, variables
+from tilewright.loops.nodes import (
+    Block,
+    Buffer,
+    Loop,
+    Nest,
+    around,
+    nest_in,
+    rewrite,
+    swap,
+    variables,
+)
 from tilewright.loops.substitute import rename
 from tilewright.schedule import find
 
@@ -63,17 +73,15 @@ def _extent(index: Affine, extents: dict[str, Extent]) -> Extent:
 def keep_tile(nest: Nest, tile: Tile, buffer: Buffer, consumer: Callable[[Block], Block]) -> Nest:
     """Make the stage write `buffer`, tile by tile, and run `consumer` over each finished tile."""
     block = tile.block
-    loops = (*find.around(nest.body, tile.loop.name), *tile.inner)
+    loops = (*around(nest.body, tile.loop.name), *tile.inner)
     names = {name for loop in loops for name in variables(loop)}
     guards = tuple(g for g in block.guards if set(g.index.variables) <= names)
     after = consumer(replace(block, reduce=None, init=False, guards=guards, when=()))
     again = rename(nest_in(tile.inner, (after,)), f"{after.stage}:")
+    written = replace(block, buffer=buffer.name, index=tile.index)
 
-    def change(node: Node) -> Node:
-        if node is block:
-            return replace(block, buffer=buffer.name, index=tile.index)
-        if isinstance(node, Loop) and node.name == tile.loop.name:
-            return replace(node, body=(*node.body, *again))
-        return node
+    def change(loop: Loop) -> Loop:
+        inside = rewrite(loop.body, lambda node: written if node is block else node)
+        return loop.holding((*inside, *again))
 
-    return replace(nest, buffers=(*nest.buffers, buffer), body=rewrite(nest.body, change))
+    return nest.holding(swap(nest.body, tile.loop.name, change), (*nest.buffers, buffer))

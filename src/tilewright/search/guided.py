@@ -60,7 +60,7 @@ class Guided:
         demand(self, "seeds", within(self.seeds, 0, whole=True), "a whole number from 0")
         demand(self, "chance", within(self.chance, 0, 1), "a share of pairs, from 0 to 1")
         demand(self, "model", _can(self.model, "fit"), "a cost model, such as Boosted()")
-        features = self.features is None or hasattr(self.features, "extract")
+        features = self.features is None or _can(self.features, "extract")
         demand(self, "model", features, "a model whose `features` is an extractor, such as Tree()")
         demand(self, "optimiser", _can(self.optimiser, "begin"), "such as Annealing()")
 

@@ -10,10 +10,8 @@ from __future__ import annotations
 from math import prod
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from tilewright import dtypes
-from tilewright.expr.affine import Affine
+from tilewright.expr.affine import Affine, anywhere
 from tilewright.expr.scalar import operands
 from tilewright.loops.nodes import Block, Loop, Nest, offset
 from tilewright.schedule import find
@@ -58,7 +56,7 @@ def streams(nest: Nest, outer: tuple[Loop, ...], block: Block) -> bool:
 
 def steps_by_one(flat: Affine, loop: str) -> bool:
     """Whether an offset moves by one element with each round of a loop, in every candidate."""
-    return bool(np.all(np.asarray(flat.coefficient(loop)) == 1))
+    return not anywhere(flat.coefficient(loop) != 1)
 
 
 def shared(outer: tuple[Loop, ...]) -> str:

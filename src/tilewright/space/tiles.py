@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from tilewright import dtypes
-from tilewright.expr.affine import Affine, is_zero
+from tilewright.expr.affine import Affine, anywhere, is_zero
 from tilewright.expr.scalar import Load, conditions, operands
 from tilewright.loops.nodes import Block, Loop, Nest, offset
 from tilewright.schedule import find
@@ -139,18 +139,20 @@ def instruction(
     """Return the instruction for a sum of products, along the longest reduction that it can do."""
     packable = {load.buffer for load in _packable(nest, block, again)}
     stored = offset(nest.by_name[block.buffer].shape, block.index)
-    if np.any(stored.coefficient(vector) != 1):
+    if anywhere(stored.coefficient(vector) != 1):
         return None
     for intrinsic in INTRINSICS.values():
-        factors = intrinsic.operands(block.value) if intrinsic.on(target) else None
-        if nest.by_name[block.buffer].dtype != intrinsic.meaning.dtype or not factors:
+        if nest.by_name[block.buffer].dtype != intrinsic.meaning.dtype or not intrinsic.on(target):
+            continue
+        factors = intrinsic.operands(block.value)
+        if not factors:
             continue
         for name in sorted(reduce, key=lambda name: -reduce[name]):
             packs: set[str] = set()
             for load in factors.values():
                 flat = offset(nest.by_name[load.buffer].shape, load.index)
                 steps = flat.coefficient(vector), flat.coefficient(name)
-                if not is_zero(steps[0]) or np.any(steps[1] != 1):
+                if not is_zero(steps[0]) or anywhere(steps[1] != 1):
                     packs.add(load.buffer)
             used = all(name in load.variables for load in factors.values())
             if used and reduce[name] > 1 and packs <= packable:

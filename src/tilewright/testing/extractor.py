@@ -29,10 +29,16 @@ OPERATORS: tuple[Operator, ...] = (
 
 
 class ExtractorSuite:
-    """Tests of an extractor's contract.
+    """Tests of an extractor's contract, on the spaces of six small operators; for pytest.
 
     class TestMine(ExtractorSuite):
-        make = Mine                # or partial(Mine, option=...)
+        make = Mine                # or partial(Mine, option=...): called without arguments
+
+    Extractors are equal by value and can be pickled. Features are finite float32, one row a
+    candidate, as many columns in every space as there are different `names` (none: the columns are
+    a space's own). A row's features are the same to the bit alone, in any order, and in a space
+    declared again; half of 100 candidates can be told apart by them. `rows` is not written to, may
+    be empty, and a row whose program raises is all NaN or has what needs no program.
     """
 
     make: ClassVar[Any]  # Callable[[], Extractor]; Any, so that a plain function is not bound
@@ -43,7 +49,9 @@ class ExtractorSuite:
 
     def test_pickles_and_is_equal_by_value(self) -> None:
         one = self.extractor
-        assert pickle.loads(pickle.dumps(one)) == one == self.extractor
+        assert pickle.loads(pickle.dumps(one)) == one == self.extractor, (
+            "extractors of the same options are equal, as those of a frozen dataclass are"
+        )
 
     def test_names_and_version(self) -> None:
         """A saved model is known by them: they are plain, and each column has a name of its own."""
@@ -58,11 +66,13 @@ class ExtractorSuite:
         for task in (Task(operator) for operator in OPERATORS):
             rows = _rows(task)
             found = self.extractor.extract(task.space, rows)
-            assert found.dtype == np.float32
-            assert np.isfinite(found).all(), task
-            assert found.shape[0] == len(rows)
+            assert found.dtype == np.float32, f"features are of {found.dtype}, not of float32"
+            assert np.isfinite(found).all(), f"{task}: a feature is no finite number"
+            assert len(found) == len(rows), f"{task}: {found.shape} for {len(rows)} rows"
             names = self.extractor.names
-            assert not names or found.shape[1] == len(names), task
+            assert not names or found.shape[1] == len(names), (
+                f"{task}: {found.shape[1]} columns, and {len(names)} names"
+            )
 
     def test_a_row_has_its_features_in_any_company(self) -> None:
         for task in (Task(operator) for operator in OPERATORS):
@@ -86,7 +96,7 @@ class ExtractorSuite:
         before = rows.copy()
         rows.flags.writeable = False
         self.extractor.extract(task.space, rows)
-        assert np.array_equal(rows, before)
+        assert np.array_equal(rows, before), "extract wrote to rows"
 
     def test_no_rows_make_no_features(self) -> None:
         task = Task(OPERATORS[0])
@@ -96,7 +106,8 @@ class ExtractorSuite:
         task = Task(OPERATORS[0])
         rows = _rows(task, 100)
         found = self.extractor.extract(task.space, rows)
-        assert len(np.unique(found, axis=0)) > 0.5 * len(rows)
+        different = len(np.unique(found, axis=0))
+        assert different > 0.5 * len(rows), f"{different} of {len(rows)} rows differ in features"
 
     def test_a_row_that_cannot_be_lowered_is_all_nan_and_the_others_are_not(self) -> None:
         """What does not look at programs may give its features all the same."""
@@ -105,8 +116,8 @@ class ExtractorSuite:
         found = self.extractor.extract(space, rows)
         unknown = np.isnan(found)
         raising = np.array([space.config(row)["n"] == 4 for row in rows])
-        assert not unknown[~raising].any()
-        assert unknown[raising].all() or not unknown.any()
+        assert not unknown[~raising].any(), "a row that can be lowered has NaN"
+        assert unknown[raising].all() or not unknown.any(), "a row is NaN in part"
 
 
 def _rows(task: Task, n: int = 32) -> np.ndarray[Any, Any]:

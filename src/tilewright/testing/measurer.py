@@ -22,11 +22,16 @@ GOOD = (
 
 
 class MeasurerSuite:
-    """Tests of a measurer's contract, on small matrix products.
+    """Tests of a measurer's contract, on small matrix products for this machine; for pytest.
 
     class TestMine(MeasurerSuite):
-        make = Mine                # or partial(Mine, option=...)
+        make = Mine                # or partial(Mine, option=...): called without arguments
         runs = False               # for measurers that run nothing: no result can be wrong
+
+    `measure` yields an outcome for each request, in their order: here `Measured`, of less than a
+    minute. It takes requests as it needs them, not all 40 before the first outcome. It can be
+    called again, after an iteration that was left early too, until `close`, which may come twice.
+    One that `runs` candidates answers `Failed("verify", "wrong")` to a wrong one, and goes on.
     """
 
     make: ClassVar[Any]  # Callable[[], Measurer]; Any, so that a plain function is not bound
@@ -38,10 +43,10 @@ class MeasurerSuite:
     def test_an_outcome_for_every_request(self) -> None:
         with self.start() as measurer:
             outcomes = list(measurer.measure(map(_request, GOOD)))
-        assert len(outcomes) == len(GOOD)
+        assert len(outcomes) == len(GOOD), f"{len(outcomes)} outcomes of {len(GOOD)} requests"
         for outcome in outcomes:
             assert isinstance(outcome, Measured), str(outcome)
-            assert 0 < outcome.median < 60
+            assert 0 < outcome.median < 60, f"{outcome.median} s for a matrix product of 64 cubed"
 
     def test_no_requests_have_no_outcomes(self) -> None:
         with self.start() as measurer:
@@ -64,7 +69,7 @@ class MeasurerSuite:
         with self.start() as measurer:
             outcomes = measurer.measure(requests())
             next(outcomes)
-            assert len(taken) < 40
+            assert len(taken) < 40, "all requests were taken before the first outcome"
             _leave(outcomes)
 
     def test_left_early_it_can_be_used_again(self) -> None:
@@ -82,7 +87,9 @@ class MeasurerSuite:
         asked = [_request(GOOD[0]), wrong, _request(GOOD[1]), wrong]
         with self.start() as measurer:
             outcomes = list(measurer.measure(asked))
-        assert [type(outcome) for outcome in outcomes] == [Measured, Failed, Measured, Failed]
+        assert [type(outcome) for outcome in outcomes] == [Measured, Failed, Measured, Failed], (
+            f"the second and fourth are wrong: {[str(outcome) for outcome in outcomes]}"
+        )
         for outcome in outcomes[1::2]:
             assert isinstance(outcome, Failed)
             assert (outcome.stage, outcome.reason) == ("verify", "wrong")

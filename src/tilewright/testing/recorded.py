@@ -18,7 +18,7 @@ from tilewright.search.problem import Problem, Searcher
 from tilewright.space.config import Config
 from tilewright.space.knobs import Knobs
 from tilewright.space.space import Population, Space
-from tilewright.tuning.fallback import guess
+from tilewright.tuning.guess import guess
 from tilewright.tuning.task import Task
 
 Scores = NDArray[np.float64]
@@ -29,7 +29,10 @@ class Recorded:
     """A problem all of whose candidates were measured, and their scores, higher = better.
 
     `measure` gives the scores (n,) of rows, -inf for what failed; `best` is the greatest of all.
-    Scores are minus the binary logarithm of the time.
+    Scores are minus the binary logarithm of the time, so `2 ** (score - best)` is the share of the
+    best speed. A search is run on it, in no time and as often as there are seeds, by
+
+        curve = recorded.run(search.start(recorded.problem, np.random.default_rng(seed)), trials)
     """
 
     problem: Problem
@@ -54,7 +57,9 @@ class Recorded:
 def read_table(path: str | Path) -> Recorded:
     """Return the space of a table: knobs, each a column of integers, then the time or `failed`.
 
-    The file is CSV, compressed by gzip or not, with a line of names first.
+    The file is CSV, compressed by gzip or not, with a line of names first. Combinations that it
+    has no line for are not in the space. Times are above zero, in any unit. Features are the knobs'
+    values, as log2(1 + value); there are no loops for an `Extractor` to look at.
     """
     path = Path(path)
     opened = gzip.open if path.suffix == ".gz" else open
@@ -89,8 +94,10 @@ def read_table(path: str | Path) -> Recorded:
 def pool(task: Task, trials: Sequence[Trial], extractor: Extractor) -> Recorded:
     """Return the problem to find the best of some trials of a task, by asking for few of them.
 
-    Its space has one knob, the number of a trial, so searches that mix or change knobs draw at
-    random in it; what ranks all candidates, as a guided search does, can show how well.
+    `trials` are of one task and one place, as `records.trials(task.key, task.where)` gives them.
+    The space has one knob, the number of a trial, so searches that mix or change knobs draw at
+    random in it; what ranks all candidates, as a guided search does, can show how well. Features
+    are those of `extractor`, for all trials: what a model asks for by `features` is not asked.
     """
     rows = np.stack([task.space.encode(Config.from_json(dict(trial.config))) for trial in trials])
     features = extractor.extract(task.space, rows)

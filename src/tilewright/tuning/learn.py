@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from tilewright.errors import ArgumentError, SpaceError, TilewrightError
+from tilewright.features import FEATURES
 from tilewright.features.extractor import Extractor
 from tilewright.models.training import Training
 from tilewright.records.store import Records
@@ -16,7 +17,7 @@ from tilewright.search.history import without_failures
 from tilewright.space.config import Config
 from tilewright.space.space import Space
 from tilewright.tuning.result import Tunable, each_once
-from tilewright.tuning.session import FEATURES, scores
+from tilewright.tuning.session import scores
 from tilewright.tuning.task import Task
 from tilewright.tuning.weights import weight
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from tilewright.errors import SpaceError
-from tilewright.features import Context, Extractor, Joined, Relation
+from tilewright.features import FEATURES
 from tilewright.features.remember import Remember
 from tilewright.measure.answer import describe
 from tilewright.measure.build import Request
@@ -24,12 +24,12 @@ from tilewright.search.guided import Quality
 from tilewright.search.problem import Problem, Search, Searcher, proposals
 from tilewright.space.config import Config
 from tilewright.space.space import Population
-from tilewright.tuning.fallback import guess, promising
+from tilewright.tuning.fallback import promising
+from tilewright.tuning.prior import prior
 from tilewright.tuning.task import Task
 from tilewright.tuning.weights import Weights
 
 CARRIED = 4  # trials taken on one thread that are the first on several
-FEATURES: Extractor = Joined((Context(), Relation()))  # unless the search asks for others
 
 
 @dataclass
@@ -61,7 +61,7 @@ class Session:
         space = task.space
         extract = Remember(getattr(search, "features", None) or FEATURES, space)
         weights = Weights(space)
-        problem = Problem(space, extract, lambda rows: guess(space, rows), weights)
+        problem = Problem(space, extract, lambda rows: prior(space, rows), weights)
         session = Session(task, records, search.start(problem, rng), weights)
         records.register(task.key, task.where, task.name, float(task.flops))
         session._resume()

@@ -16,6 +16,7 @@ class Blocks(Intrinsics):
     """Emits blocks; live registers are merged behind the branches around them."""
 
     def block(self, block: Block) -> None:
+        self.stage = block.stage
         open_conditions: list[Within] = []
         for condition in (*block.guards, *block.when):
             known = self.decide(condition)

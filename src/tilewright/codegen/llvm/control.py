@@ -181,6 +181,7 @@ class Control(Bounds):
     def reduced(self, block: Block, vectors: list[Vector]) -> None:
         """Reduce all lanes of some vectors to one element."""
         outer, sure = self.vector, list[Vector]()
+        self.stage = block.stage
         rest: list[Within] = []
         for vector in vectors:
             self._enter(vector)

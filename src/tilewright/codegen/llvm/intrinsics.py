@@ -65,7 +65,7 @@ class Intrinsics(Values):
 
     def update_all(self, loop: Loop, found: Match, rounds: Sequence[int]) -> None:
         """Add up the given rounds of a loop at once."""
-        vector = self.vector
+        vector, self.stage = self.vector, found.block.stage
         assert vector
         width = max(vector.width, LEAST)
         groups = [self._group(found.operands[name], loop, rounds) for name in ("a", "b")]
@@ -110,7 +110,7 @@ class Intrinsics(Values):
         self, buffer: Buffer, pointer: str, byte: int, width: int, active: int
     ) -> Value:
         kind, size = llvm_type("int32", width), dtypes.nbytes(buffer.dtype)
-        if buffer.prefetch and width > 1:
+        if width > 1:
             self.prefetch(buffer, pointer, byte)
         place = self.at(pointer, byte)
         if active == width:

@@ -8,7 +8,10 @@ as in `math`.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
+from math import comb
+
+import numpy as np
 
 from tilewright.codegen.llvm.builder import Builder, Value, constant
 from tilewright.codegen.llvm.math import LN2_HIGH, LN2_LOW, LOG2_E, Lanes, exp, sigmoid
@@ -82,13 +85,39 @@ def _bounded_exp(o: Lanes, x: str) -> str:
     return _scaled(o, o.muladd(base, grown, base), power)
 
 
-def _erf(o: Lanes, x: str) -> str:
-    """Return the polynomial about the nearest point; from 3.92 on it rounds to 1."""
-    a = o.at_most(o.call("fabs", x), _LAST)
-    count, number = _rounded(o, a, 1 / _STEP, 1)
-    t = o.muladd(number, o.real(-_STEP), a)
-    near = o.horner(t, [_looked_up(o, table, count) for table in _ERF])
-    return o.call("copysign", near, x)
+def _erf(o: Lanes, x: str, scale: float = 1.0) -> str:
+    """Return erf(scale * x), with the sign of x."""
+    return o.call("copysign", _erf_abs(o, x, scale), x)
+
+
+def _erf_abs(o: Lanes, x: str, scale: float) -> str:
+    """Return erf(|scale * x|) by the polynomial about the nearest point; from 3.92 on it is 1.
+
+    The points and the coefficients are those of x, so that nothing is multiplied by the scale.
+    """
+    step, tables = _scaled_erf(scale)
+    a = o.at_most(o.call("fabs", x), _LAST / scale)
+    count, number = _rounded(o, a, 1 / step, 1)
+    t = o.muladd(number, o.real(-step), a)
+    return o.horner(t, [_looked_up(o, table, count) for table in tables])
+
+
+@cache
+def _scaled_erf(scale: float) -> tuple[float, tuple[tuple[float, ...], ...]]:
+    """Return the step between points, as a float32, and the coefficients of erf(scale * x).
+
+    The step is rounded, so each point is `off` by a little: its polynomial begins there instead.
+    """
+    step = float(np.float32(_STEP / scale))
+    points: list[list[float]] = []
+    for point, coefficients in enumerate(zip(*_ERF, strict=True)):
+        off = point * (scale * step - _STEP)
+        moved = [
+            sum(comb(k, j) * off ** (k - j) * coefficients[k] for k in range(j, len(_ERF)))
+            for j in range(len(_ERF))
+        ]
+        points.append([number * scale**j for j, number in enumerate(moved)])
+    return step, tuple(zip(*points, strict=True))
 
 
 _FUNCTIONS: dict[str, Callable[[Lanes, str], str]] = {
@@ -100,13 +129,21 @@ _FUNCTIONS: dict[str, Callable[[Lanes, str], str]] = {
 
 def transcendental512(builder: Builder, op: str, value: Value) -> Value | None:
     """Write a function of every lane of a float32 value, register by register."""
-    if op not in _FUNCTIONS:
-        return None
+    return _by_registers(builder, _FUNCTIONS[op], value) if op in _FUNCTIONS else None
+
+
+def erf_of_multiple(builder: Builder, value: Value, scale: float, *, signed: bool) -> Value:
+    """Write erf(scale * x) of every lane x of a float32 value, or erf(|scale * x|)."""
+    function = _erf if signed else _erf_abs
+    return _by_registers(builder, partial(function, scale=scale), value)
+
+
+def _by_registers(builder: Builder, function: Callable[[Lanes, str], str], value: Value) -> Value:
     o = Lanes(builder, WIDTH)
     padded = -(-value.width // WIDTH) * WIDTH
     given = _resized(builder, value, padded)
     if padded == WIDTH:
-        made = _FUNCTIONS[op](o, given.name)
+        made = function(o, given.name)
     else:
         register, whole, made = o.type(), given.type, "poison"
         extract = f"llvm.vector.extract.v{WIDTH}f32.v{padded}f32"
@@ -115,7 +152,7 @@ def transcendental512(builder: Builder, op: str, value: Value) -> Value | None:
         builder.intrinsic(insert, whole, f"{whole}, {register}, i64")
         for at in range(0, padded, WIDTH):
             x = builder.emit(f"call {register} @{extract}({whole} {given.name}, i64 {at})")
-            y = _FUNCTIONS[op](o, x)
+            y = function(o, x)
             made = builder.emit(f"call {whole} @{insert}({whole} {made}, {register} {y}, i64 {at})")
     return _resized(builder, Value(made, value.dtype, padded), value.width)
 

@@ -35,6 +35,8 @@ class Memory(Builder):
         self.vector: Vector | None = None
         self.lane: Vector | None = None  # the vector loop whose lanes are emitted one by one
         self.assumed: set[Within] = set()  # conditions that the bounds of open loops ensure
+        self.stage = ""  # of the block being emitted
+        self.last: dict[str, str] = {}  # the last stage that loads a buffer, for those prefetched
         # Flat offsets by buffer and identity of the index, which is kept alive with them; and those
         # without a vector loop, with its step.
         self._offsets: dict[tuple[str, int], tuple[Affine, tuple[Affine, ...]]] = {}
@@ -159,12 +161,15 @@ class Memory(Builder):
         width, active = (vector.width, vector.active) if vector and step else (1, 1)
         key = (pointer, byte, step, width, active, name)
         if key not in self.shared:
-            if buffer.prefetch and width > 1:
+            if width > 1:
                 self.prefetch(buffer, pointer, byte)
             self.shared[key] = self._load(buffer, pointer, byte, step, width, active)
         return self.shared[key]
 
     def prefetch(self, buffer: Buffer, pointer: str, byte: int) -> None:
+        """Ask for what is loaded next from a buffer that is prefetched, once: in its last stage."""
+        if not buffer.prefetch or self.last.get(buffer.name, self.stage) != self.stage:
+            return
         self.intrinsic("llvm.prefetch.p0", "void", "ptr, i32, i32, i32")
         ahead = self.at(pointer, byte + buffer.prefetch)
         self.out.append(f"  call void @llvm.prefetch.p0(ptr {ahead}, i32 0, i32 2, i32 1)")

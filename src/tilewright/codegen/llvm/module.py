@@ -93,6 +93,9 @@ def _region(
     lanes = {dtype: target.lanes(dtypes.nbytes(dtype)) for dtype in dtypes.LLVM}
     emitter = Control(dict(nest.by_name), promoted, lanes, target)
     emitter.pointers = {b.name: f"%p{i}" for i, b in enumerate(parameters)}
+    ahead = {b.name for b in nest.buffers if b.prefetch}
+    blocks = (block for _, block in walk(nodes) if ahead)
+    emitter.last = {x.buffer: b.stage for b in blocks for x in loads(b.value) if x.buffer in ahead}
     stack = _stack(nest, nodes, promoted, emitter)
     node = nodes[0]
     shares = (

@@ -6,10 +6,11 @@ from hashlib import sha256
 
 from tilewright import dtypes
 from tilewright.codegen.llvm.builder import Value, constant, llvm_type, suffix
+from tilewright.codegen.llvm.even import Even, even, multiple
 from tilewright.codegen.llvm.gather import gathered
 from tilewright.codegen.llvm.halves import narrowed, widened
 from tilewright.codegen.llvm.math import transcendental
-from tilewright.codegen.llvm.math512 import transcendental512
+from tilewright.codegen.llvm.math512 import erf_of_multiple, transcendental512
 from tilewright.codegen.llvm.memory import Memory
 from tilewright.errors import CompileError
 from tilewright.expr.affine import Affine
@@ -47,6 +48,7 @@ class Values(Memory):
         super().__init__(buffers, promoted, target)
         # Which number of a table is read, by the identity of what reads it.
         self._places: dict[int, tuple[Affine, Table]] = {}
+        self._tables = target.has("avx512f")  # a register holds a table of functions
 
     def level(self, *values: Value) -> tuple[list[Value], int]:
         width = max(v.width for v in values)
@@ -74,8 +76,15 @@ class Values(Memory):
                 return self._select(select)
             case Cast(value=inner, dtype=dtype):
                 return self.cast(self.evaluate(inner), dtype)
+            case Unary(op="erf", value=inner, dtype="float32") if self._tables:
+                x, scale = multiple(inner)
+                return erf_of_multiple(self, self.evaluate(x), scale, signed=True)
             case Unary(op=op, value=inner):
                 return self._unary(op, self.evaluate(inner))
+            case Binary(op="mul", left=left, right=right) if self._tables and (
+                found := even(left, right)
+            ):
+                return self._even(found)
             case Binary(op="and", left=left, right=right) if not self.inside(right):
                 return self._select(Select(left, right, Const(0, "bool"), "bool"))
             case Binary(op="or", left=left, right=right) if not self.inside(right):
@@ -97,6 +106,15 @@ class Values(Memory):
         at = self.known(self._places[id(value)][0])
         # A round that guards leave out may be beyond the table.
         return value.values[at] if at is not None and 0 <= at < len(value.values) else None
+
+    def _even(self, product: Even) -> Value:
+        factor = self.evaluate(product.factor)
+        x = self.evaluate(product.value)
+        share = erf_of_multiple(self, x, product.scale, signed=False)
+        size = self._unary("abs", factor)
+        if product.added:
+            return self.multiply_add(size, share, factor)
+        return self.apply("mul", size, share)
 
     def _table(self, table: Table) -> Value:
         known = self.number(table)
@@ -291,7 +309,7 @@ class Values(Memory):
         if op == "abs" and not dtypes.is_float(value.dtype):
             return self._integer_abs(value)
         written = None
-        if value.dtype == "float32" and self.target.has("avx512f"):
+        if value.dtype == "float32" and self._tables:
             written = transcendental512(self, op, value)
         written = written or transcendental(self, op, value)
         if written is not None:
