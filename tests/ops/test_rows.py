@@ -21,6 +21,7 @@ from tilewright.ops.softmax import LogSoftmax, Softmax
 from tilewright.runtime.build import build
 from tilewright.schedule.schedule import Schedule
 from tilewright.target import Target
+from tilewright.tuning.guess import guess
 from tilewright.tuning.task import Operator, Task
 
 Array = by_numpy.Array
