@@ -121,7 +121,7 @@ WRONG: dict[str, tuple[Callable[[], object], str]] = {
     "a model's class": (lambda: Guided(Boosted), r"Guided\(model=.*a cost model, such as Boosted"),
     "a model's class by name": (lambda: Guided(model=Ridge), r"a cost model, such as Boosted\(\)"),
     "a model by name": (lambda: Guided("boosted"), "a cost model"),
-    "an optimiser's class": (lambda: Guided(optimiser=Annealing), r"such as Annealing\(\)"),
+    "an optimiser's class": (lambda: Guided(optimiser=Annealing), r"such as Evolution\(\)"),
     "an unknown objective": (lambda: Boosted("foo"), "objective is 'rank' or 'regression'"),
     "trees of no depth": (lambda: Boosted(depth=-3), r"Boosted\(depth=-3\): depth is a whole"),
     **{

@@ -22,14 +22,15 @@ class Evolution:
     Each generation has as many children as the population: of two parents, each the better of two
     drawn at random, or for a share `1 - crossover` of one; and one knob of a share `mutation` of
     them is changed. The best of all are the next population, in which no row is twice. It ends
-    early when for `patience` generations none of the rows it would return has changed.
+    early when for `patience` generations none of the rows it would return has changed. Few
+    generations do, as the population stays from batch to batch.
     """
 
     population: int = 256
-    generations: int = 32
+    generations: int = 8
     crossover: float = 0.7
     mutation: float = 0.6
-    patience: int = 8
+    patience: int = 4
 
     def __post_init__(self) -> None:
         demand(

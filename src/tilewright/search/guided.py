@@ -15,8 +15,8 @@ from tilewright.models.bounds import within
 from tilewright.models.model import CostModel, Predictor, fit, predict
 from tilewright.models.quality import pairwise_accuracy, top_recall
 from tilewright.models.training import Training
-from tilewright.search.annealing import Annealing
 from tilewright.search.diversity import pick
+from tilewright.search.evolution import Evolution
 from tilewright.search.history import History, without_failures
 from tilewright.search.optimiser import Optimiser
 from tilewright.search.problem import Problem, demand
@@ -29,11 +29,11 @@ BLIND = 0.25  # the least share of the first batch that is drawn at random
 
 @dataclass(frozen=True, slots=True)
 class Guided:
-    """Fit `model` to what is known, anneal on its prediction, pick a varied batch.
+    """Fit `model` to what is known, climb its prediction, pick a varied batch.
 
     `epsilon` is the share of a batch drawn at random. The batch is picked from the `diversity`
     (lambda in the paper) times as many best rows, `alpha` being the worth of a new knob value in
-    standard deviations of their predicted scores. Chains of `seeds` start from the best measured.
+    standard deviations of their predicted scores. The climb starts from the `seeds` best measured.
     The first batch, before there is a model, is half what the problem's prior ranks high on each
     way through the space's branches, and half random; a model that knows something beforehand, such
     as `Transfer`, already leads it, but for a quarter. A model whose pairwise accuracy on a new
@@ -41,7 +41,7 @@ class Guided:
     """
 
     model: CostModel = field(default_factory=Boosted)
-    optimiser: Optimiser = field(default_factory=Annealing)
+    optimiser: Optimiser = field(default_factory=Evolution)
     epsilon: float = 0.05
     diversity: float = 2.0
     alpha: float = 0.1
@@ -62,7 +62,7 @@ class Guided:
         demand(self, "model", _can(self.model, "fit"), "a cost model, such as Boosted()")
         features = self.features is None or _can(self.features, "extract")
         demand(self, "model", features, "a model whose `features` is an extractor, such as Tree()")
-        demand(self, "optimiser", _can(self.optimiser, "begin"), "such as Annealing()")
+        demand(self, "optimiser", _can(self.optimiser, "begin"), "such as Evolution()")
 
     def start(self, problem: Problem, rng: np.random.Generator) -> GuidedSearcher:
         return GuidedSearcher(self, problem, rng)
@@ -89,14 +89,14 @@ class Quality:
 
 
 class GuidedSearcher:
-    """The state: what is known, the chains, and how well each model has done (`quality`)."""
+    """The state: what is known, the climber, and how well each model has done (`quality`)."""
 
     def __init__(self, spec: Guided, problem: Problem, rng: np.random.Generator) -> None:
         self._spec = spec
         self._problem = problem
         self._rng = rng
         self._history = History(problem.space)
-        self._chains = spec.optimiser.begin(problem.space, rng)
+        self._climber = spec.optimiser.begin(problem.space, rng)
         self._features = np.zeros((0, 0), np.float32)  # of the history, as far as looked at
         self._told = 0
         self._begun = False
@@ -152,7 +152,7 @@ class GuidedSearcher:
         return rows[top][pick(rows[top], scores[top], n, self._spec.alpha)]
 
     def _promising(self, predictor: Predictor, n: int) -> Population:
-        rows, scores = self._chains.maximise(
+        rows, scores = self._climber.maximise(
             lambda pop: _predict(predictor, self._problem.extract(pop)),
             math.ceil(self._spec.diversity * n),
             exclude=self._history.seen,

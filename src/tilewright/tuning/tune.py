@@ -15,7 +15,7 @@ from tilewright.measure.peak import peak as measured_peak
 from tilewright.records.store import Records
 from tilewright.runtime.artifact import check_runs_here
 from tilewright.runtime.threads import checked
-from tilewright.search import Annealing, Guided
+from tilewright.search import Guided
 from tilewright.search.problem import Search
 from tilewright.target import host
 from tilewright.tuning.allocation import next_task, share
@@ -24,7 +24,7 @@ from tilewright.tuning.finalists import confirm
 from tilewright.tuning.result import Result, Tunable, each_once
 from tilewright.tuning.session import Session
 
-DEFAULT: Search = Guided(optimiser=Annealing(chains=1024, steps=16, patience=8))
+DEFAULT: Search = Guided()
 BATCH = 32
 
 
