@@ -55,6 +55,7 @@ if TYPE_CHECKING:  # what `__getattr__` loads on first use
     from tilewright.runtime.build import emit as emit
     from tilewright.runtime.kernel import Kernel as Kernel
     from tilewright.space.knobs import Knobs as Knobs
+    from tilewright.tuning.learn import learn as learn
     from tilewright.tuning.task import Task as Task
     from tilewright.tuning.tune import tune as tune
 
@@ -62,6 +63,7 @@ _LAZY = {
     "Knobs": "tilewright.space.knobs:Knobs",
     "Task": "tilewright.tuning.task:Task",
     "tune": "tilewright.tuning.tune:tune",
+    "learn": "tilewright.tuning.learn:learn",
     "build": "tilewright.runtime.build:build",
     "emit": "tilewright.runtime.build:emit",
     "Kernel": "tilewright.runtime.kernel:Kernel",
@@ -98,6 +100,7 @@ __all__ = [
     "features",
     "floor",
     "host",
+    "learn",
     "load_onnx",
     "log",
     "max",

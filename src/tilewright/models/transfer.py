@@ -30,7 +30,7 @@ class Transfer:
     """Score by f = worth * source + local: the paper's equation 4, for any `local` model.
 
     `source` is a fitted predictor of the same features, a global model trained on other tasks
-    (`tuning.learn` makes its data). Without local rows it predicts alone, and `Guided` follows it
+    (`tilewright.learn` makes its data). Without local rows it predicts alone, and `Guided` follows it
     from the first batch on. The local model learns with the source's scores as `offset`.
 
     Scores of other tasks spread differently, so they are brought to the middle (median) and the
@@ -52,7 +52,7 @@ class Transfer:
         if not hasattr(self.source, "predict"):
             raise ArgumentError(
                 f"Transfer(source={self.source!r:.60}): source is a fitted predictor, such as "
-                "Boosted().fit(learn(records, tasks)) or what models.load(path, features) gives."
+                "Boosted().fit(tw.learn(records, tasks)) or what models.load(path, features) gives."
             )
         if getattr(self.local, "acquisition", "mean") == "ei":
             raise ArgumentError(

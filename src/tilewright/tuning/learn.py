@@ -38,8 +38,9 @@ def learn(
     steps no longer make a schedule, are left out. For an honest test of what is learnt, leave out
     the task that it is to help with.
 
-        source = models.Boosted().fit(learn(records, tasks))
-        tune(other, trials=100, search=search.Guided(models.Transfer(source=source)))
+        source = tw.models.Boosted().fit(tw.learn(records, tasks))
+        search = tw.search.Guided(tw.models.Transfer(source=source))
+        tw.tune(other, trials=100, search=search)
     """
     if not features.names:
         raise ArgumentError(
