@@ -30,8 +30,8 @@ class Transfer:
     """Score by f = worth * source + local: the paper's equation 4, for any `local` model.
 
     `source` is a fitted predictor of the same features, a global model trained on other tasks
-    (`tilewright.learn` makes its data). Without local rows it predicts alone, and `Guided` follows it
-    from the first batch on. The local model learns with the source's scores as `offset`.
+    (`tilewright.learn` makes its data). Without local rows it predicts alone, and `Guided` follows
+    it from the first batch on. The local model learns with the source's scores as `offset`.
 
     Scores of other tasks spread differently, so they are brought to the middle (median) and the
     spread (interquartile range) that they have among the local rows. What one such deviation is
