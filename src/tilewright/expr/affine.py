@@ -6,7 +6,7 @@ everything here is plain arithmetic, so that both work.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -95,9 +95,13 @@ class Affine:
                 return coefficient
         return 0
 
+    def mentions(self, names: Container[str]) -> bool:
+        """Whether one of some variables is in it."""
+        return any(name in names for name, _ in self.terms)
+
     def substitute(self, values: Mapping[str, AffineLike]) -> Affine:
         """Replace variables by affine indices; those not named stay."""
-        if not any(name in values for name, _ in self.terms):
+        if not self.mentions(values):
             return self
         constant, terms = self.constant, list[tuple[str, Extent]]()
         for name, coefficient in self.terms:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, Union
 
@@ -424,40 +424,43 @@ def children(value: Scalar) -> tuple[Scalar, ...]:
 
 
 def rebuild(value: Scalar, change: Callable[[Scalar], Scalar]) -> Scalar:
-    """Apply `change` to every part, innermost first, and to the whole."""
+    """Apply `change` to every part, innermost first, and to the whole; what stays is not copied."""
     match value:
-        case Unary() | Cast():
-            value = replace(value, value=rebuild(value.value, change))
-        case Binary():
-            value = replace(
-                value, left=rebuild(value.left, change), right=rebuild(value.right, change)
-            )
-        case Select():
-            value = replace(
-                value,
-                condition=rebuild(value.condition, change),
-                yes=rebuild(value.yes, change),
-                no=rebuild(value.no, change),
-            )
+        case Unary(value=inner) | Cast(value=inner):
+            made = rebuild(inner, change)
+            if made is not inner:
+                value = replace(value, value=made)
+        case Binary(left=a, right=b):
+            left, right = rebuild(a, change), rebuild(b, change)
+            if left is not a or right is not b:
+                value = Binary(value.op, left, right, value.dtype)
+        case Select(condition=a, yes=b, no=c):
+            parts = rebuild(a, change), rebuild(b, change), rebuild(c, change)
+            if any(new is not old for new, old in zip(parts, (a, b, c), strict=True)):
+                value = replace(value, condition=parts[0], yes=parts[1], no=parts[2])
         case Load(gathered=gathered) if gathered:
-            made = tuple((d, rebuild(index, change)) for d, index in gathered)
-            value = replace(value, gathered=made)
+            indices = tuple((d, rebuild(index, change)) for d, index in gathered)
+            if any(new is not old for (_, new), (_, old) in zip(indices, gathered, strict=True)):
+                value = replace(value, gathered=indices)
         case _:
             pass
     return change(value)
 
 
-def substitute(value: Scalar, values: dict[str, Any]) -> Scalar:
+def substitute(value: Scalar, values: Mapping[str, Any]) -> Scalar:
     """Replace loop variables in every index by affine indices."""
 
     def change(part: Scalar) -> Scalar:
         match part:
             case Load(index=index) | Table(index=index):
-                return replace(part, index=tuple(i.substitute(values) for i in index))
+                if any(i.mentions(values) for i in index):
+                    return replace(part, index=tuple(i.substitute(values) for i in index))
             case Index(index=index) | Within(index=index):
-                return replace(part, index=index.substitute(values))
+                if index.mentions(values):
+                    return replace(part, index=index.substitute(values))
             case _:
-                return part
+                pass
+        return part
 
     return rebuild(value, change)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from operator import is_
 
 from tilewright.expr.affine import Affine
 from tilewright.expr.scalar import Load, Scalar, Within, rebuild, substitute
@@ -11,35 +12,38 @@ from tilewright.loops.nodes import Bind, Block, Loop, Node
 
 
 def in_block(block: Block, values: Mapping[str, Affine]) -> Block:
-    """Replace variables everywhere in a block: index, value and conditions."""
+    """Replace variables everywhere in a block; it is the same one if it mentions none of them."""
 
-    def guard(w: Within) -> Within:
-        return Within(w.index.substitute(values), w.low, w.high)
+    def guards(conditions: tuple[Within, ...]) -> tuple[Within, ...]:
+        if not any(w.index.mentions(values) for w in conditions):
+            return conditions
+        return tuple(Within(w.index.substitute(values), w.low, w.high) for w in conditions)
 
-    return Block(
-        block.stage,
-        block.buffer,
-        tuple(i.substitute(values) for i in block.index),
-        substitute(block.value, dict(values)),
-        block.reduce,
-        block.init,
-        tuple(guard(g) for g in block.guards),
-        tuple(guard(g) for g in block.when),
-    )
+    value, index = substitute(block.value, values), block.index
+    if any(i.mentions(values) for i in index):
+        index = tuple(i.substitute(values) for i in index)
+    made = (index, value, guards(block.guards), guards(block.when))
+    if all(new is old for new, old in zip(made, _replaced(block), strict=True)):
+        return block
+    return Block(block.stage, block.buffer, index, value, block.reduce, block.init, *made[2:])
+
+
+def _replaced(block: Block) -> tuple[object, ...]:
+    return block.index, block.value, block.guards, block.when
 
 
 def in_nodes(nodes: tuple[Node, ...], values: Mapping[str, Affine]) -> tuple[Node, ...]:
-    """Replace variables in every block and in what fused loops bind."""
+    """Replace variables in every block and in what fused loops bind; what stays is not copied."""
     out: list[Node] = []
     for node in nodes:
         if isinstance(node, Block):
             out.append(in_block(node, values))
-        elif node.binds:
+        elif any(b.index.mentions(values) for b in node.binds):
             binds = tuple(replace(b, index=b.index.substitute(values)) for b in node.binds)
             out.append(replace(node, body=in_nodes(node.body, values), binds=binds))
         else:
             out.append(node.holding(in_nodes(node.body, values)))
-    return tuple(out)
+    return nodes if all(map(is_, out, nodes)) else tuple(out)
 
 
 def rename(nodes: tuple[Node, ...], prefix: str) -> tuple[Node, ...]:
