@@ -71,8 +71,8 @@ def compare(
         description=doc, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--on", nargs="*", default=list(on), help="workloads")
-    parser.add_argument("--trials", type=int, default=trials)
-    parser.add_argument("--seeds", type=int, default=seeds)
+    parser.add_argument("--trials", type=count, default=trials)
+    parser.add_argument("--seeds", type=count, default=seeds)
     parser.add_argument("--subjects", nargs="*", default=list(subjects), choices=list(subjects))
     parser.add_argument("--out", type=Path, default=folder)
     args = parser.parse_args()
@@ -85,6 +85,13 @@ def compare(
     (args.out / "table.md").write_text(text + "\n")
     print(text)
     picture(args.out / "figure.png", runs, lambda axis, on: draw(axis, on, runs[on]))
+
+
+def count(said: str) -> int:
+    """Return a whole number of at least 1, for argparse."""
+    if (number := int(said)) < 1:
+        raise ValueError
+    return number
 
 
 def run(

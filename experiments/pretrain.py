@@ -3,9 +3,10 @@
     python -m experiments.pretrain [--db corpus.db] [--out src/tilewright/models/pretrained.model]
 
 It learns from trials of work drawn at random (`data/corpus.jsonl.xz`, or a database that
-`experiments.record --part corpus` filled). For the table, `pretrained.md`, the work is dealt into
-ten parts, and each is ranked by a model of the nine others: pairwise accuracy, and the speed of the
-candidate that scores best, of the random ones, as a share of the best that is known.
+`experiments.record --part corpus` filled). For the table (`pretrained.md`, of the recorded ones)
+the work is dealt into ten parts, and each is ranked by a model of the nine others: pairwise
+accuracy, and the speed of the candidate that scores best, of the random ones, as a share of the
+best that is known.
 """
 
 from __future__ import annotations
@@ -37,13 +38,20 @@ def main() -> None:
     parser.add_argument("--db", help="a database of trials, instead of the recorded ones")
     parser.add_argument("--out", type=Path, default=PATH)
     args = parser.parse_args()
+    if args.db and not Path(args.db).is_file():
+        parser.error(f"{args.db}: no such file")
     records = Records(args.db) if args.db else read_trials(DATA / "corpus.jsonl.xz")
     tasks = [t for t in corpus(machine=RECORDED_ON[0]) if records.trials(t.key, t.where)]
     names = [task.name.split()[0] for task in tasks]
+    if len(tasks) < PARTS:
+        parser.error(
+            f"there are trials of {len(tasks)} of the corpus's tasks; {PARTS} are the least"
+        )
     data = learn(records, tasks, Known())
     text = table(names, data)
     print(text)
-    (Path(__file__).parent / "pretrained.md").write_text(text + "\n")
+    if not args.db:
+        (Path(__file__).parent / "pretrained.md").write_text(text + "\n")
     about = f"{len(data)} trials of {len(tasks)} tasks (experiments/data), {RECORDED_ON[0].key}"
     save(MODEL.fit(without_guess(data)), args.out, FEATURES, about)
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from experiments.compare import Runs, markdown, table, write
+from experiments.compare import Runs, count, markdown, table, write
 from experiments.draw import by_trials, picture
 from experiments.figure9.settings import (
     SETTINGS,
@@ -63,8 +63,8 @@ def main() -> None:
     )
     arguments(parser, Path(__file__).parent)
     parser.add_argument("--kinds", nargs="*", default=list(KINDS), choices=list(KINDS))
-    parser.add_argument("--trials", type=int, default=96, help="of a search in domain")
-    parser.add_argument("--seeds", type=int, default=5, help="of a search in domain")
+    parser.add_argument("--trials", type=count, default=96, help="of a search in domain")
+    parser.add_argument("--seeds", type=count, default=5, help="of a search in domain")
     args = parser.parse_args()
     others = ("matmul1024", *(f"avx2:{name}" for name in args.on))
     known = read((*args.on, *others), args.most, args.db)

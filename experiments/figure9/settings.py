@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
+from experiments.compare import count
 from experiments.programs import Array, Programs, Quality, averaged, judged, programs, training
 from experiments.workloads import recorded
 from tilewright.models import CostModel
@@ -24,7 +25,7 @@ def arguments(parser: argparse.ArgumentParser, out: Path) -> None:
     """Add what both commands of this figure can be told."""
     parser.add_argument("--on", nargs="*", default=list(SOURCE), help="layers to learn from")
     parser.add_argument("--db", type=Path, help="a database of more records")
-    parser.add_argument("--most", type=int, default=300, help="programs of each task")
+    parser.add_argument("--most", type=count, default=300, help="programs of each task")
     parser.add_argument("--out", type=Path, default=out)
 
 

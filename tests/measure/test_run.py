@@ -62,6 +62,15 @@ def test_the_least_sample_counts_if_all_were_interrupted(monkeypatch: pytest.Mon
     assert next(samples, None) is None
 
 
+def test_a_long_sample_is_not_taken_again(monkeypatch: pytest.MonkeyPatch):
+    """Else a slow kernel on a busy core would run into its timeout."""
+    counts, now = itertools.count(), itertools.count(0.0, 0.5)
+    monkeypatch.setattr(run, "_interruptions", lambda: next(counts))
+    monkeypatch.setattr(run.time, "perf_counter", lambda: next(now))
+    samples = iter([0.5, 0.4])
+    assert run.uninterrupted(lambda: next(samples)) == 0.5
+
+
 def test_a_process_on_the_same_core_is_noticed():
     cores = os.sched_getaffinity(0)
     alone = f"import os\nos.sched_setaffinity(0, [{min(cores)}])\nwhile True: pass"
