@@ -13,7 +13,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-# In the order in which they run, with the titles that new files get; see `OPTIONAL` for the rest.
+# In the order in which they run, with the titles that new files get.
 SECTIONS = {
     "operators": "Operators",
     "depthwise": "MobileNet's layers",
@@ -23,7 +23,6 @@ SECTIONS = {
     "levels": "Levels of x86",
     "search_rate": "Search",
 }
-OPTIONAL = {"convergence": "Trials needed"}  # run when named: it takes longest
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -32,12 +31,11 @@ def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    known = {**SECTIONS, **OPTIONAL}
-    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(known)}")
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(SECTIONS)}")
     parser.add_argument("--out", type=Path, default=Path(__file__).with_name("RESULTS.md"))
     args = parser.parse_args(arguments[:cut])
-    if unknown := [name for name in args.names if name not in known]:
-        parser.error(f"no benchmark {', '.join(unknown)}; there are {', '.join(known)}.")
+    if unknown := [name for name in args.names if name not in SECTIONS]:
+        parser.error(f"no benchmark {', '.join(unknown)}; there are {', '.join(SECTIONS)}.")
     failed: list[str] = []
     for name in args.names or SECTIONS:
         printed = _run(name, arguments[cut + 1 :])
@@ -45,7 +43,7 @@ def main(arguments: list[str] | None = None) -> None:
             failed.append(name)
             continue
         before = args.out.read_text() if args.out.exists() else ""
-        args.out.write_text(replaced(before, name, printed, known[name]))
+        args.out.write_text(replaced(before, name, printed, SECTIONS[name]))
     if failed:
         raise SystemExit(f"These failed, and what {args.out} said of them stays: {failed}")
 

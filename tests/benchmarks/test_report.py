@@ -56,7 +56,7 @@ def test_marks_that_do_not_match(text: str) -> None:
 
 def test_the_results_have_a_place_for_every_benchmark() -> None:
     text = FILE.read_text()
-    for name in {**report.SECTIONS, **report.OPTIONAL}:
+    for name in report.SECTIONS:
         assert FILE.with_name(f"{name}.py").exists()
         assert report.replaced(text, name, "new", "").count("# ") <= text.count("# ")
 
