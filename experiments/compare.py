@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -24,6 +25,7 @@ from experiments.workloads import (
     peak_of,
     trials_to,
 )
+from tilewright.models import TreeGRU
 from tilewright.search import Search
 
 _CELL = "trials to 95 %, at the end"
@@ -98,7 +100,13 @@ def run(
     workload: Workload, subjects: Mapping[str, Subject], seeds: int, trials: int
 ) -> dict[str, list[Curve]]:
     """Run those of some searches that can be run on a workload, in turn."""
-    here = {name: subject for name, subject in subjects.items() if subject.takes(workload)}
+    here: dict[str, Subject] = {}
+    for name, subject in subjects.items():
+        lacking = "loops to look at" if not subject.takes(workload) else missing(subject.search)
+        if lacking:
+            print(f"{workload.name}: {name} is left out, for want of {lacking}", file=sys.stderr)
+        else:
+            here[name] = subject
     found: dict[str, list[Curve]] = {name: [] for name in here}
     for seed in range(seeds):
         for name, subject in here.items():
@@ -128,10 +136,19 @@ def table(runs: Runs) -> str:
     return markdown(["workload", *(f"{name}: {_CELL}" for name in names)], rows)
 
 
+def missing(part: object) -> str:
+    """Return the package that a search, or a part of it, lacks: TreeGRU needs an optional one."""
+    if isinstance(part, TreeGRU):
+        return "" if find_spec("torch") else "PyTorch (pip install '.[torch]')"
+    parts = (getattr(part, name, None) for name in ("search", "model", "local", "base"))
+    return next(filter(None, (missing(each) for each in parts if each is not None)), "")
+
+
 def trials_until(curves: Sequence[Curve], best: float) -> str:
     """Return the median of the trials until curves are at `best`, with the middle half of them."""
     needed, never = [trials_to(curve, 1.0, best) for curve in curves], len(curves[0].best)
-    low, middle, high = np.quantile(needed, (0.25, 0.5, 0.75))
+    low, high = np.quantile(needed, (0.25, 0.75))
+    middle = np.quantile(needed, 0.5, method="higher")  # of two, one that there is
     said = f"{middle:.0f}" if middle <= never else f"more than {never}"
     return f"{said} ({low:.0f}-{high:.0f})"
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from experiments.compare import Runs, count, markdown, table, write
+from experiments.compare import Runs, count, markdown, missing, table, write
 from experiments.draw import by_trials, picture
 from experiments.figure9.settings import (
     SETTINGS,
@@ -70,7 +70,10 @@ def main() -> None:
     known = read((*args.on, *others), args.most, args.db)
     quality: Judged = {}
     runs: Runs = {f"pool:{name}": {} for name in args.on if name in known}
-    for kind in args.kinds:
+    kinds = [kind for kind in args.kinds if not missing(KINDS[kind].model)]
+    for kind in set(args.kinds) - set(kinds):
+        print(f"{kind} is left out: {missing(KINDS[kind].model)} is missing", file=sys.stderr)
+    for kind in kinds:
         vectors = KINDS[kind].of(list(known.values()))
         X = dict(zip(known, vectors, strict=True))
         model = KINDS[kind].model
@@ -86,7 +89,7 @@ def main() -> None:
     args.out.mkdir(parents=True, exist_ok=True)
     write_quality(args.out / "quality.csv", quality)
     write(args.out / "curves.csv", runs)
-    text = f"{said(quality, args.kinds)}\n\n{table(runs)}"
+    text = f"{said(quality, kinds)}\n\n{table(runs)}"
     (args.out / "table.md").write_text(text + "\n")
     print(text)
     picture(

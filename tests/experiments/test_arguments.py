@@ -6,11 +6,15 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from experiments import compare as comparing
 from experiments import pretrain
 from experiments.compare import compare
+from experiments.figure8.__main__ import Scratch
 from experiments.figure9 import __main__ as figure9
 
+from tilewright.models import Ensemble, Transfer, TreeGRU
 from tilewright.records.store import Records
+from tilewright.search import Guided, RandomSearch
 
 WRONG = [["--trials", "0"], ["--seeds", "-1"], ["--seeds", "two"]]
 
@@ -47,3 +51,18 @@ def test_a_database_without_the_corpus_teaches_nothing(
     assert ("no such file" if content is None else "trials of 0") in capsys.readouterr().err
     assert path.exists() == (content is not None)
     assert not (tmp_path / "m").exists()
+
+
+def test_what_needs_pytorch_is_left_out_without_it(monkeypatch: pytest.MonkeyPatch):
+    searches = [
+        Guided(TreeGRU()),
+        Guided(Transfer(TreeGRU())),
+        Guided(Ensemble(TreeGRU())),
+        Scratch(Guided(TreeGRU())),
+    ]
+    for found in (None, object()):
+        monkeypatch.setattr(comparing, "find_spec", lambda _, found=found: found)
+        said = [bool(comparing.missing(search)) for search in searches]
+        assert said == [found is None] * 4
+    assert not comparing.missing(Guided())
+    assert not comparing.missing(RandomSearch())

@@ -119,7 +119,12 @@ def test_improvement_ranks_as_the_mean_does_where_members_agree() -> None:
         ({"acquisition": "max"}, "acquisition"),
         ({"kappa": -1}, "kappa"),
         ({"kappa": math.nan}, "kappa"),
+        ({"kappa": "1"}, "kappa"),
+        ({"members": 1.5}, "members"),
+        ({"members": True}, "members"),
+        ({"seed": -1}, "seed"),
         ({"base": 5}, "base"),
+        ({"base": Boosted}, "base"),
     ],
 )
 def test_settings_that_cannot_be(settings: dict[str, object], name: str) -> None:

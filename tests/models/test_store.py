@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import pickle
 import subprocess
 import sys
@@ -19,6 +20,7 @@ from tilewright import models
 from tilewright.errors import ModelError
 from tilewright.features import Context, Joined, KnobValues, Relation
 from tilewright.models import Boosted, Ensemble, Packed, Predictor, Training, Transfer
+from tilewright.models.boosted import Trees
 
 FEATURES = Relation()
 WIDTH = len(FEATURES.names)
@@ -148,15 +150,23 @@ class Evil:
         return (Path.touch, (Path("/tmp/tilewright-was-here"),))
 
 
-def _changed(path: Path, change: Callable[[dict[str, Any]], None]) -> None:
+def _zipped(path: Path, change: Callable[[dict[str, bytes]], Any]) -> None:
+    """Change what is in a file, and zip it again: the archive itself is sound."""
     with zipfile.ZipFile(path) as file:
         parts = {name: file.read(name) for name in file.namelist()}
-    header = json.loads(parts["model.json"])
-    change(header)
-    parts["model.json"] = json.dumps(header).encode()
+    change(parts)
     with zipfile.ZipFile(path, "w") as file:
         for name, data in parts.items():
             file.writestr(name, data)
+
+
+def _changed(path: Path, change: Callable[[dict[str, Any]], Any]) -> None:
+    def in_header(parts: dict[str, bytes]) -> None:
+        header = json.loads(parts["model.json"])
+        change(header)
+        parts["model.json"] = json.dumps(header).encode()
+
+    _zipped(path, in_header)
 
 
 @pytest.mark.parametrize(
@@ -182,13 +192,11 @@ def test_pickles_are_not_read(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="it is no model file, or a damaged one"):
         models.load(path, FEATURES)
     models.save(SOURCE, path, FEATURES)
-    with zipfile.ZipFile(path) as file:
-        header = file.read("model.json")
-    with zipfile.ZipFile(path, "w") as file:
-        file.writestr("model.json", header)
-        file.writestr("0", pickle.dumps(Evil()))
-    with pytest.raises(ModelError, match="XGBoost cannot read its trees"):
+    _zipped(path, lambda parts: parts.update({"0": pickle.dumps(Evil())}))
+    with pytest.raises(ModelError, match="the bytes of its Trees are not those that were saved"):
         models.load(path, FEATURES)
+    with pytest.raises(ValueError, match="its trees are no UBJSON"):
+        Trees.unpack(Packed(data=pickle.dumps(Evil())))
     assert not Path("/tmp/tilewright-was-here").exists()
 
 
@@ -203,6 +211,9 @@ DAMAGE: dict[str, Callable[[dict[str, Any]], Any]] = {
     "no number": lambda h: h["predictor"]["values"].update(worth="high"),
     "no spread": lambda h: h["predictor"]["values"].update(spread=0),
     "nothing in it": lambda h: h["predictor"].update(values=None),
+    "no bytes": lambda h: h["predictor"]["parts"][0].pop("data"),
+    "no digest": lambda h: h["predictor"]["parts"][0].pop("sha256"),
+    "a version without end": lambda h: h["features"].update(version=math.inf),
 }
 
 
@@ -211,6 +222,46 @@ def test_damage_is_an_error_that_says_so(tmp_path: Path, damage: str) -> None:
     path = tmp_path / "m"
     models.save(FITTED["transfer"], path, FEATURES)
     _changed(path, DAMAGE[damage])
+    with pytest.raises(ModelError, match="it is no model file, or a damaged one"):
+        models.load(path, FEATURES)
+
+
+BYTES: dict[str, Callable[[bytes], bytes]] = {
+    "none": lambda _: b"",
+    "half": lambda data: data[: len(data) // 2],
+    "more": lambda data: data + b"}",
+    "others in the middle": lambda data: data[:200] + b"\xff" * 64 + data[264:],
+    "one bit": lambda data: bytes([data[0] ^ 1]) + data[1:],
+}
+
+
+@pytest.mark.parametrize("damage", BYTES)
+def test_bytes_are_read_only_if_they_are_what_was_saved(tmp_path: Path, damage: str) -> None:
+    """XGBoost's reader would end the process."""
+    path = tmp_path / "m"
+    models.save(FITTED["nested"], path, FEATURES)
+    _zipped(path, lambda parts: parts.update({"1": BYTES[damage](parts["1"])}))
+    with pytest.raises(ModelError, match=r"a damaged one \(the bytes of its Trees are not those"):
+        models.load(path, FEATURES)
+
+
+NUMBERS = {
+    "ensemble": ("middle", "kappa", "best", "spread"),
+    "transfer": ("middle", "spread", "worth"),
+}
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, 10**400])
+@pytest.mark.parametrize(("name", "key"), [(n, key) for n, keys in NUMBERS.items() for key in keys])
+def test_numbers_are_finite(tmp_path: Path, name: str, key: str, value: float) -> None:
+    path = tmp_path / "m"
+    models.save(FITTED[name], path, FEATURES)
+
+    def change(header: dict[str, Any]) -> None:
+        values = header["predictor"]["values"]
+        values[key] = [value, *values[key][1:]] if isinstance(values[key], list) else value
+
+    _changed(path, change)
     with pytest.raises(ModelError, match="it is no model file, or a damaged one"):
         models.load(path, FEATURES)
 
@@ -229,5 +280,5 @@ def test_files_that_are_none(tmp_path: Path) -> None:
             models.load(path, FEATURES)
     path.write_bytes(whole)
     _changed(path, lambda header: header.update(format=99))
-    with pytest.raises(ModelError, match="its format is 99, and this tilewright reads 1"):
+    with pytest.raises(ModelError, match="its format is 99, and this tilewright reads 2"):
         models.load(path, FEATURES)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tilewright.errors import ArgumentError
-from tilewright.models import Boosted, Ensemble, Predictor, Training, Transfer
+from tilewright.models import Boosted, Ensemble, Predictor, Pretrained, Training, Transfer
 from tilewright.models.quality import pairwise_accuracy
 from tilewright.models.transfer import Sum
 from tilewright.testing import CostModelSuite
@@ -121,9 +121,11 @@ def test_an_ensemble_of_transfers() -> None:
 
 
 def test_what_cannot_be_added_is_refused() -> None:
-    with pytest.raises(ArgumentError, match=r"Transfer\(local=5\)"):
-        Transfer(local=5)  # type: ignore[arg-type]
-    with pytest.raises(ArgumentError, match="source is a fitted predictor"):
-        Transfer(source=Boosted())  # type: ignore[arg-type]
+    for local in (5, Boosted):
+        with pytest.raises(ArgumentError, match=r"Transfer\(local=.*: local is a cost model"):
+            Transfer(local=local)  # type: ignore[arg-type]
+    for source in (5, Boosted(), Pretrained):
+        with pytest.raises(ArgumentError, match="source is a fitted predictor"):
+            Transfer(source=source)  # type: ignore[arg-type]
     with pytest.raises(ArgumentError, match="put the ensemble outside"):
         Transfer(Ensemble(acquisition="ei"))

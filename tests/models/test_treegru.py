@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
-from tilewright.errors import ArgumentError
+from tilewright.errors import ArgumentError, ModelError
 from tilewright.features.tree import NODE, Tree
 from tilewright.models import Ensemble, Training, TreeGRU, load, save
 from tilewright.models.forest import Forest
@@ -269,12 +269,21 @@ def test_it_is_a_member_of_an_ensemble() -> None:
 @pytest.mark.parametrize(
     "settings", [{"variant": "deep"}, {"objective": "cost"}, {"hidden": 0}, {"epochs": 0},
                  {"batch": 0}, {"slots": 0}, {"threads": 0}, {"decay": -1.0},
-                 {"learning_rate": float("nan")}, {"patience": 0}],
+                 {"learning_rate": float("nan")}, {"patience": 0}, {"hidden": 2.5}, {"seed": -1},
+                 {"epochs": "4"}],
 )  # fmt: skip
 def test_settings_that_cannot_be(settings: dict[str, Any]) -> None:
     (name,) = settings
     with pytest.raises(ArgumentError, match=rf"TreeGRU\({name}=.*: {name} is "):
         TreeGRU(**settings)
+
+
+@pytest.mark.parametrize(("fitted", "given"), [(7, 9), (7, 6 * len(NODE)), (6 * len(NODE), 7)])
+def test_other_features_than_it_was_fitted_to_are_refused(fitted: int, given: int) -> None:
+    X = trees(20, 0) if fitted == 6 * len(NODE) else np.eye(20, fitted, dtype=np.float32)
+    model = TreeGRU(epochs=1, features=SMALL).fit(Training.of(X, np.arange(20)))
+    with pytest.raises(ModelError, match=f"from {given} features: .* was fitted to {fitted};"):
+        model.predict(np.zeros((2, given), np.float32))
 
 
 def test_predicts_thousands_a_second() -> None:

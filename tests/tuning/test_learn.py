@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from tests.tuning.toys import Toy, by_text
 
 import tilewright as tw
 from tilewright import models
-from tilewright.errors import ArgumentError
+from tilewright.errors import ArgumentError, RecordsError
 from tilewright.features import FEATURES, KnobValues, Relation
 from tilewright.measure.build import Request
 from tilewright.models import Boosted, Transfer
@@ -113,6 +114,40 @@ def test_nothing_on_record_is_no_rows(records: Records) -> None:
 def test_features_of_one_space_are_refused(records: Records) -> None:
     with pytest.raises(ArgumentError, match="mean nothing in another space"):
         learn(records, TASKS, KnobValues())
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"most": 0}, "most=0 trials of each task: give a whole number of at least 1"),
+        ({"most": -3}, "most=-3"),
+        ({"most": 2.5}, r"most=2\.5"),
+        ({"most": True}, "most=True"),
+        ({"most": "all"}, "most='all'"),
+        ({"features": Relation}, "cannot learn from <class .*: give an extractor"),
+        ({"features": None}, "cannot learn from None: give an extractor"),
+        ({"records": None}, r"cannot learn from None \(NoneType\): give Records, or the path"),
+        ({"records": Records}, "give Records, or the path"),
+    ],
+)
+def test_what_it_cannot_learn_from_is_said(
+    records: Records, given: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(ArgumentError, match=said):
+        learn(**dict[str, Any](records=records, tasks=TASKS) | given)
+
+
+def test_records_may_be_a_path(tmp_path: Path) -> None:
+    path, task = tmp_path / "r.db", TASKS[0]
+    with Records(path) as records:
+        tune(task, trials=4, records=records, search=RandomSearch(), measure=Toy())
+        told = learn(records, task)
+        assert len(learn(records, task)) == 4, "what was given stays open"
+    for given in (path, str(path)):
+        np.testing.assert_array_equal(learn(given, task).X, told.X)
+    with pytest.raises(RecordsError, match=r"nowhere\.db"):
+        learn(tmp_path / "nowhere.db", task)
+    assert not (tmp_path / "nowhere.db").exists()
 
 
 def test_what_was_learnt_leads_the_first_batch_of_another_task(

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tilewright.errors import ArgumentError
-from tilewright.models.bounds import within
+from tilewright.models.bounds import demand_width, within
 from tilewright.models.model import Predictor
 from tilewright.models.objectives import Rank, Regression
 from tilewright.models.packed import Packed
@@ -93,6 +93,7 @@ class Trees:
     def predict(self, X: NDArray[np.float32]) -> NDArray[np.float64]:
         if not len(X):
             return np.zeros(0)
+        demand_width(X.shape[1], self.booster.num_features())
         return self.booster.inplace_predict(X, predict_type="margin").astype(np.float64)
 
     def __eq__(self, other: object) -> bool:
@@ -113,6 +114,8 @@ class Trees:
     def unpack(packed: Packed) -> Trees:
         import xgboost
 
+        if not packed.data.startswith(b"{"):  # XGBoost would end the process
+            raise ValueError("its trees are no UBJSON")
         try:
             return Trees(xgboost.Booster({"nthread": 1}, model_file=bytearray(packed.data)))
         except xgboost.core.XGBoostError as error:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from tilewright.errors import ArgumentError
 from tilewright.models.boosted import Boosted
+from tilewright.models.bounds import can, within
 from tilewright.models.model import CostModel, Predictor, fit, predict
 from tilewright.models.packed import Packed
 from tilewright.models.training import Training
@@ -36,10 +37,11 @@ class Ensemble:
 
     def __post_init__(self) -> None:
         fits = {
-            "base": (hasattr(self.base, "fit"), "a cost model, such as Boosted()"),
-            "members": (self.members >= 1, "a number of at least 1"),
+            "base": (can(self.base, "fit"), "a cost model, such as Boosted()"),
+            "members": (within(self.members, 1, whole=True), "a whole number of at least 1"),
             "acquisition": (self.acquisition in ACQUISITIONS, f"one of {', '.join(ACQUISITIONS)}"),
-            "kappa": (0 <= self.kappa < math.inf, "finite and not negative"),
+            "kappa": (within(self.kappa, 0), "finite and not negative"),
+            "seed": (within(self.seed, 0, whole=True), "a whole number from 0"),
         }
         for name, (fine, what) in fits.items():
             if not fine:
@@ -117,10 +119,10 @@ class Members:
         middle = tuple(map(float, v["middle"]))
         if len(middle) != len(packed.parts) or v["acquisition"] not in ACQUISITIONS:
             raise ValueError("its members and their values do not fit together")
-        return Members(
-            packed.parts, middle, v["acquisition"], float(v["kappa"]), float(v["best"]),
-            float(v["spread"]),
-        )  # fmt: skip
+        kappa, best, spread = (float(v[name]) for name in ("kappa", "best", "spread"))
+        if not (np.isfinite([*middle, kappa, best, spread]).all() and min(kappa, spread) >= 0):
+            raise ValueError(f"its values are {v}")
+        return Members(packed.parts, middle, v["acquisition"], kappa, best, spread)
 
 
 def _resampled(data: Training, rng: np.random.Generator) -> Training:

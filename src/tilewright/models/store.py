@@ -1,7 +1,8 @@
 """Save and load fitted predictors: one file of plain data, which cannot run code when it is read.
 
 The file is a zip archive: `model.json` says what the predictor is and which features it was fitted
-to, and the other members are the bytes of its parts, such as XGBoost's own UBJSON.
+to, and the other members are the bytes of its parts, such as XGBoost's own UBJSON. It holds their
+digests too, as XGBoost's reader ends the process where such bytes are damaged.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from tilewright.errors import ModelError
 from tilewright.models.model import Predictor
 from tilewright.models.packed import Packed, Storable
 
-FORMAT = 1
+FORMAT = 2
 _OURS = "tilewright.models."
 _HEADER = "model.json"
 _DEEPEST = 8  # parts of parts
@@ -116,7 +117,7 @@ def about(path: str | Path) -> About:
 
 _BROKEN = (
     ValueError, KeyError, TypeError, IndexError, zipfile.BadZipFile, zlib.error, EOFError,
-    RecursionError, NotImplementedError, OSError, RuntimeError,
+    RecursionError, NotImplementedError, OSError, RuntimeError, OverflowError,
 )  # fmt: skip
 
 
@@ -164,8 +165,12 @@ def _about(header: Mapping[str, Any], path: str | Path) -> About:
 
 
 def _described(features: Columns, data: str) -> About:
-    digest = hashlib.sha256("\n".join(features.names).encode()).hexdigest()[:16]
+    digest = _digest("\n".join(features.names).encode())[:16]
     return About(repr(features), features.version, len(features.names), digest, data)
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
 
 
 def _demand_same(saved: About, given: About, path: str | Path) -> None:
@@ -193,7 +198,10 @@ def _packed(predictor: Predictor, blobs: list[bytes]) -> dict[str, Any]:
             "see models.packed.Storable."
         )
     packed = predictor.pack()
-    made: dict[str, Any] = {"class": _path_of(type(predictor)), "values": dict(packed.values)}
+    made: dict[str, Any] = {
+        "class": _path_of(type(predictor)), "values": dict(packed.values),
+        "sha256": _digest(packed.data),
+    }  # fmt: skip
     if packed.data:
         made["data"] = str(len(blobs))
         blobs.append(packed.data)
@@ -212,6 +220,8 @@ def _unpacked(
         raise ValueError("its parts are nested too deep")
     kind = _class(saved["class"], known)
     data = file.read(saved["data"]) if "data" in saved else b""
+    if _digest(data) != saved["sha256"]:
+        raise ValueError(f"the bytes of its {kind.__name__} are not those that were saved")
     parts = tuple(_unpacked(part, file, known, depth + 1) for part in saved.get("parts", ()))
     return kind.unpack(Packed(dict(saved["values"]), data, parts))
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from tilewright.errors import ArgumentError
 from tilewright.models.boosted import Boosted, Zeros
+from tilewright.models.bounds import can
 from tilewright.models.model import CostModel, Predictor, fit, predict
 from tilewright.models.objectives import Objective, Rank, Regression
 from tilewright.models.packed import Packed
@@ -45,14 +46,15 @@ class Transfer:
     features: Any = None  # the extractor that both are fitted to, if not what is usual
 
     def __post_init__(self) -> None:
-        if not hasattr(self.local, "fit"):
+        if not can(self.local, "fit"):
             raise ArgumentError(
                 f"Transfer(local={self.local!r}): local is a cost model, such as Boosted()."
             )
-        if not hasattr(self.source, "predict"):
+        if not can(self.source, "predict"):
             raise ArgumentError(
                 f"Transfer(source={self.source!r:.60}): source is a fitted predictor, such as "
-                "Boosted().fit(tw.learn(records, tasks)) or what models.load(path, features) gives."
+                "Pretrained(), Boosted().fit(tw.learn(records, tasks)) or what "
+                "models.load(path, features) gives."
             )
         if getattr(self.local, "acquisition", "mean") == "ei":
             raise ArgumentError(

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from tilewright.errors import ArgumentError
 from tilewright.features.tree import NODE, Tree
 from tilewright.models.boosted import Zeros
+from tilewright.models.bounds import demand_width, within
 from tilewright.models.forest import Forest
 from tilewright.models.model import Predictor
 from tilewright.models.objectives import Objective, Rank, Regression
@@ -65,14 +66,15 @@ class TreeGRU:
         fits = {
             "variant": (self.variant in ("context", "vanilla"), "'context' or 'vanilla'"),
             "objective": (self.objective in ("rank", "regression"), "'rank' or 'regression'"),
-            "hidden": (self.hidden >= 2, "a number of at least 2"),
-            "learning_rate": (0 < self.learning_rate < math.inf, "a positive number"),
-            "decay": (0 <= self.decay < math.inf, "a number that is not negative"),
+            "hidden": (within(self.hidden, 2, whole=True), "a whole number of at least 2"),
+            "learning_rate": (within(self.learning_rate, 1e-9), "a positive number"),
+            "decay": (within(self.decay, 0), "a number that is not negative"),
             **{
-                name: (getattr(self, name) >= 1, "a number of at least 1")
+                name: (within(getattr(self, name), 1, whole=True), "a whole number of at least 1")
                 for name in ("slots", "epochs", "batch", "patience")
             },
-            "threads": (1 <= self.threads <= 1024, "a number from 1 to 1024"),
+            "seed": (within(self.seed, 0, whole=True), "a whole number from 0"),
+            "threads": (within(self.threads, 1, 1024, whole=True), "a whole number, 1 to 1024"),
         }
         for name, (fine, what) in fits.items():
             if not fine:
@@ -117,10 +119,18 @@ class Fitted:
 
     def scores(self, torch: Any, w: dict[str, Tensor], X: NDArray[np.float32]) -> Tensor:
         forest = Forest.of(X, self.spec.features, self.spec.columns)
+        if forest.values.shape[1] != len(self.middle):
+            demand_width(X.shape[1], self._width)
         with np.errstate(over="ignore", invalid="ignore"):
             values = (forest.values - self.middle) / self.deviation
         values = np.nan_to_num(np.clip(values, -_FAR, _FAR))
         return scores(torch, w, forest, values, _places(self.names, forest.name))
+
+    @property
+    def _width(self) -> int:
+        """How many features a row has: those of a tree, or of a single loop."""
+        whole = len(self.middle) == len(self.spec.columns)
+        return self.spec.features.nodes * len(NODE) if whole else len(self.middle)
 
     def fits(self, other: Fitted) -> bool:
         return self.spec == other.spec and len(self.middle) == len(other.middle)

@@ -23,7 +23,8 @@ class Evolution:
     drawn at random, or for a share `1 - crossover` of one; and one knob of a share `mutation` of
     them is changed. The best of all are the next population, in which no row is twice. It ends
     early when for `patience` generations none of the rows it would return has changed. Few
-    generations do, as the population stays from batch to batch.
+    generations do, as the population stays from climb to climb; `immigrants` drawn at random join
+    it each time, so that it does not end in one place.
     """
 
     population: int = 256
@@ -31,6 +32,7 @@ class Evolution:
     crossover: float = 0.7
     mutation: float = 0.6
     patience: int = 4
+    immigrants: int = 128
 
     def __post_init__(self) -> None:
         demand(
@@ -44,6 +46,7 @@ class Evolution:
         )
         demand(self, "crossover", within(self.crossover, 0, 1), "a share of children, from 0 to 1")
         demand(self, "mutation", within(self.mutation, 0, 1), "a share of children, from 0 to 1")
+        demand(self, "immigrants", within(self.immigrants, 0, whole=True), "a whole number from 0")
         demand(
             self, "patience", within(self.patience, 1, whole=True), "a whole number of at least 1"
         )
@@ -71,7 +74,8 @@ class Generations:
     ) -> tuple[Population, NDArray[np.float64]]:
         """Breed, and return the `n` best rows met that are not in `exclude`, best first."""
         visits = Visits(self._space, score, exclude, n)
-        alive = self._alive if seeds is None else np.concatenate([self._alive, seeds])
+        fresh = self._space.sample(self._rng, self._spec.immigrants)
+        alive = np.concatenate([self._alive, fresh, *([] if seeds is None else [seeds])])
         alive, scores = self._fittest(alive, visits)
         idle = 0
         for _ in range(self._spec.generations if len(alive) else 0):

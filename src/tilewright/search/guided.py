@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tilewright.models.boosted import Boosted
-from tilewright.models.bounds import within
+from tilewright.models.bounds import can, within
 from tilewright.models.model import CostModel, Predictor, fit, predict
 from tilewright.models.quality import pairwise_accuracy, top_recall
 from tilewright.models.training import Training
@@ -59,18 +59,13 @@ class Guided:
         demand(self, "alpha", within(self.alpha, 0), "a number that is not negative")
         demand(self, "seeds", within(self.seeds, 0, whole=True), "a whole number from 0")
         demand(self, "chance", within(self.chance, 0, 1), "a share of pairs, from 0 to 1")
-        demand(self, "model", _can(self.model, "fit"), "a cost model, such as Boosted()")
-        features = self.features is None or _can(self.features, "extract")
+        demand(self, "model", can(self.model, "fit"), "a cost model, such as Boosted()")
+        features = self.features is None or can(self.features, "extract")
         demand(self, "model", features, "a model whose `features` is an extractor, such as Tree()")
-        demand(self, "optimiser", _can(self.optimiser, "begin"), "such as Evolution()")
+        demand(self, "optimiser", can(self.optimiser, "begin"), "such as Evolution()")
 
     def start(self, problem: Problem, rng: np.random.Generator) -> GuidedSearcher:
         return GuidedSearcher(self, problem, rng)
-
-
-def _can(spec: object, method: str) -> bool:
-    """Whether a spec has a method; its class, given for an object of it, has not."""
-    return not isinstance(spec, type) and callable(getattr(spec, method, None))
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,6 +12,7 @@ import numpy as np
 from tilewright.errors import ArgumentError, SpaceError, TilewrightError
 from tilewright.features import FEATURES
 from tilewright.features.extractor import Extractor
+from tilewright.models.bounds import can, within
 from tilewright.models.training import Training
 from tilewright.records.store import Records
 from tilewright.records.trial import Trial
@@ -23,7 +26,7 @@ from tilewright.tuning.weights import weight
 
 
 def learn(
-    records: Records,
+    records: Records | str | Path,
     tasks: Tunable,
     features: Extractor = FEATURES,
     *,
@@ -34,19 +37,49 @@ def learn(
     Features are those of the steps that were measured, by the task's expression: a space that has
     changed since does not matter, and no template is needed. That takes some 15 ms a trial. Where a
     few recorded configs still lead to their recorded steps, the configs are used, all at once.
-    `most` takes as many trials of each task, evenly over their times. Those without steps, or whose
-    steps no longer make a schedule, are left out. For an honest test of what is learnt, leave out
-    the task that it is to help with.
+    `records` may be a path, which is opened for this alone. `most` takes as many trials of each
+    task, evenly over their times. Those without steps, or whose steps no longer make a schedule,
+    are left out. For an honest test of what is learnt, leave out the task that it is to help with.
 
         source = tw.models.Boosted().fit(tw.learn(records, tasks))
         search = tw.search.Guided(tw.models.Transfer(source=source))
         tw.tune(other, trials=100, search=search)
     """
+    _check(features, most)
+    with _opened(records) as opened:
+        return _learnt(opened, tasks, features, most)
+
+
+def _check(features: Any, most: Any) -> None:
+    if not (can(features, "extract") and hasattr(features, "names")):
+        raise ArgumentError(
+            f"cannot learn from {features!r:.80}: give an extractor of features, such as "
+            "Relation(), or nothing for the usual ones."
+        )
     if not features.names:
         raise ArgumentError(
             f"cannot learn {features!r} of many tasks: its columns mean nothing in another space; "
             "give features such as Relation()."
         )
+    if most is not None and not within(most, 1, whole=True):
+        raise ArgumentError(
+            f"cannot learn from most={most!r} trials of each task: give a whole number of at least "
+            "1, or nothing for all of them."
+        )
+
+
+def _opened(records: Any) -> AbstractContextManager[Records]:
+    if isinstance(records, str | Path):
+        return Records(records, create=False)
+    if not isinstance(records, Records):
+        raise ArgumentError(
+            f"cannot learn from {records!r:.80} ({type(records).__name__}): give Records, or the "
+            "path of a database."
+        )
+    return nullcontext(records)
+
+
+def _learnt(records: Records, tasks: Tunable, features: Extractor, most: int | None) -> Training:
     X, y, group, weights = [_none(features)], [np.zeros(0)], [np.zeros(0, int)], [np.zeros(0)]
     for number, task in enumerate(each_once(tasks)):
         trials = _chosen(records.trials(task.key, task.where), most)
