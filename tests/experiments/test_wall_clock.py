@@ -6,6 +6,7 @@ import math
 from pathlib import Path
 
 import numpy as np
+import pytest
 from experiments.draw import picture
 from experiments.figure10a.__main__ import (
     Clocked,
@@ -52,6 +53,7 @@ def test_a_run_is_clocked() -> None:
 
 
 def test_it_is_drawn(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
     runs = {"C6": {"guided": [_curve(0.4, 0.8), _curve(0.5, 0.7, 0.9)]}}
     picture(tmp_path / "f.png", runs, lambda axis, name: by_seconds(axis, name, runs[name]))
     assert (tmp_path / "f.png").exists()

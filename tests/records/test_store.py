@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from tilewright.errors import RecordsError
-from tilewright.records import Failed, Measured, Outcome, Trial
+from tilewright.records import Failed, Measured, Outcome, Trial, connect
 from tilewright.records.store import Records
 
 TASK, TARGET = "1f8a", "skylake/512b/2c"
@@ -287,6 +287,27 @@ def test_processes_that_write_and_extend_at_once_wait_for_each_other(path: Path)
         found = records.trials(TASK, TARGET)
     assert len(found) == 60
     assert all(each.outcome == Measured((1.0, 2.0, 3.0)) for each in found)
+
+
+def test_two_that_make_the_log_at_once_wait_for_each_other():
+    class Refusing:
+        asked = 0
+
+        def execute(self, statement: str) -> None:
+            self.asked += 1
+            if self.asked < 3:
+                raise sqlite3.OperationalError(self.says)
+
+        says = "database is locked"
+
+    cursor = Refusing()
+    connect._write_ahead(cursor)  # type: ignore[arg-type]
+    assert cursor.asked == 3
+    other = Refusing()
+    other.says = "disk I/O error"
+    with pytest.raises(sqlite3.OperationalError, match="disk I/O"):
+        connect._write_ahead(other)  # type: ignore[arg-type]
+    assert other.asked == 1
 
 
 GOOD = {
