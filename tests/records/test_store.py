@@ -12,6 +12,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
@@ -290,24 +291,14 @@ def test_processes_that_write_and_extend_at_once_wait_for_each_other(path: Path)
 
 
 def test_two_that_make_the_log_at_once_wait_for_each_other():
-    class Refusing:
-        asked = 0
-
-        def execute(self, statement: str) -> None:
-            self.asked += 1
-            if self.asked < 3:
-                raise sqlite3.OperationalError(self.says)
-
-        says = "database is locked"
-
-    cursor = Refusing()
-    connect._write_ahead(cursor)  # type: ignore[arg-type]
-    assert cursor.asked == 3
-    other = Refusing()
-    other.says = "disk I/O error"
+    locked = sqlite3.OperationalError("database is locked")
+    cursor = Mock(**{"execute.side_effect": [locked, locked, None]})
+    connect._write_ahead(cursor)
+    assert cursor.execute.call_count == 3
+    broken = Mock(**{"execute.side_effect": sqlite3.OperationalError("disk I/O error")})
     with pytest.raises(sqlite3.OperationalError, match="disk I/O"):
-        connect._write_ahead(other)  # type: ignore[arg-type]
-    assert other.asked == 1
+        connect._write_ahead(broken)
+    assert broken.execute.call_count == 1
 
 
 GOOD = {
