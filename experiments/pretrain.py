@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from experiments.corpus import corpus
-from experiments.workloads import DATA, RECORDED_ON, read_trials
+from experiments.workloads import AVX512, DATA, read_trials
 from tilewright.features import FEATURES
 from tilewright.models import Boosted, Ensemble, Training, save
 from tilewright.models.pretrained import PATH
@@ -41,7 +41,7 @@ def main() -> None:
     if args.db and not Path(args.db).is_file():
         parser.error(f"{args.db}: no such file")
     records = Records(args.db) if args.db else read_trials(DATA / "corpus.jsonl.xz")
-    tasks = [t for t in corpus(machine=RECORDED_ON[0]) if records.trials(t.key, t.where)]
+    tasks = [t for t in corpus(machine=AVX512) if records.trials(t.key, t.where)]
     names = [task.name.split()[0] for task in tasks]
     if len(tasks) < PARTS:
         parser.error(
@@ -52,7 +52,7 @@ def main() -> None:
     print(text)
     if not args.db:
         (Path(__file__).parent / "pretrained.md").write_text(text + "\n")
-    about = f"{len(data)} trials of {len(tasks)} tasks (experiments/data), {RECORDED_ON[0].key}"
+    about = f"{len(data)} trials of {len(tasks)} tasks (experiments/data), {AVX512.key}"
     save(MODEL.fit(without_guess(data)), args.out, FEATURES, about)
 
 

@@ -43,7 +43,6 @@ AVX512 = Target(
     1, 64, 32,
 )  # fmt: skip
 AVX2 = Target("x86-64-v3")
-RECORDED_ON = (AVX512, AVX2)
 BATCH = 16
 
 

@@ -23,13 +23,9 @@ def in_block(block: Block, values: Mapping[str, Affine]) -> Block:
     if any(i.mentions(values) for i in index):
         index = tuple(i.substitute(values) for i in index)
     made = (index, value, guards(block.guards), guards(block.when))
-    if all(new is old for new, old in zip(made, _replaced(block), strict=True)):
+    if all(map(is_, made, (block.index, block.value, block.guards, block.when))):
         return block
     return Block(block.stage, block.buffer, index, value, block.reduce, block.init, *made[2:])
-
-
-def _replaced(block: Block) -> tuple[object, ...]:
-    return block.index, block.value, block.guards, block.when
 
 
 def in_nodes(nodes: tuple[Node, ...], values: Mapping[str, Affine]) -> tuple[Node, ...]:
