@@ -71,12 +71,12 @@ class Transfer:
         if not len(data):
             return Sum(self.source, 0.0, 1.0, 1.0, fit(self.local, data, before))
         scores = _finite(predict(self.source, data.X))
-        middle, spread = _middle(scores, data)
-        local = Sum(self.source, middle, spread, 1.0, Zeros())
+        middle, deviation = _middle(scores, data)
+        local = Sum(self.source, middle, deviation, 1.0, Zeros())
         known = local.known(scores)
         worth = _worth(known, data, getattr(self.local, "objective", "rank"))
         rest = Training(data.X, data.y, data.group, data.offset + worth * known, data.weight)
-        return Sum(self.source, middle, spread, worth, fit(self.local, rest, before))
+        return Sum(self.source, middle, deviation, worth, fit(self.local, rest, before))
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,9 +120,13 @@ def _finite(scores: Vector) -> Vector:
 def _middle(scores: Vector, data: Training) -> tuple[float, float]:
     """Return the median and the spread of scores, each group moved to its own median first."""
     apart = np.concatenate([scores[rows] - np.median(scores[rows]) for rows in data.members()])
-    low, high = np.quantile(apart, (0.25, 0.75))
-    spread = (high - low) / _NORMAL or float(apart.std()) or 1.0
-    return float(np.median(scores)), float(spread)
+    return float(np.median(scores)), spread(apart)
+
+
+def spread(scores: Vector) -> float:
+    """Return the deviation of a normal distribution with their interquartile range, never 0."""
+    low, high = np.quantile(scores, (0.25, 0.75))
+    return float((high - low) / _NORMAL or float(scores.std()) or 1.0)
 
 
 def _worth(known: Vector, data: Training, objective: Any) -> float:

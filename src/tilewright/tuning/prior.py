@@ -12,12 +12,12 @@ from tilewright.features.loops import contexts
 from tilewright.loops.nodes import Nest
 from tilewright.models.model import Predictor, predict
 from tilewright.models.pretrained import Pretrained
+from tilewright.models.transfer import spread
 from tilewright.schedule.schedule import Schedule
 from tilewright.space.space import Population, Space
 from tilewright.tuning.guess import Array, cost
 
 GUESS = 0.5  # what a deviation of the guessed cost is worth, in deviations of the model's scores
-_NORMAL = 1.349  # the interquartile range of a normal distribution, in standard deviations
 
 
 @dataclass(frozen=True)
@@ -56,5 +56,4 @@ def mixed(model: Predictor, known: Array) -> Array:
 
 def _standard(values: Array) -> Array:
     """Bring values to median 0, and to an interquartile range as of a normal distribution."""
-    low, middle, high = np.quantile(values, (0.25, 0.5, 0.75))
-    return (values - middle) / ((high - low) / _NORMAL or float(values.std()) or 1.0)
+    return (values - np.median(values)) / spread(values)
