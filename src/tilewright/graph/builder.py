@@ -1,4 +1,4 @@
-"""Grow a graph node by node, with shapes worked out on the way."""
+"""Grow a graph node by node, with shapes and types worked out on the way."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 
 import numpy as np
 
-from tilewright.graph.ir import Attribute, Graph, Node, Shape, Value
-from tilewright.graph.operators import OPERATORS
+from tilewright.graph.ir import Attribute, Graph, Node, Shape, Type, Value
+from tilewright.graph.meaning import type_of
+from tilewright.ops.program import Program
 
 
 class Builder:
@@ -20,17 +21,24 @@ class Builder:
         self.inputs = tuple(inputs)
         self.constants = dict(constants)
         self.nodes: list[Node] = []
-        self._shapes: dict[str, Shape] = {value.name: value.shape for value in inputs}
-        self._shapes |= {name: array.shape for name, array in constants.items()}
+        self._types = {value.name: value.type for value in inputs}
+        for name, array in constants.items():
+            self._types[name] = Type(array.shape, str(array.dtype), True)
+
+    def type(self, name: str) -> Type:
+        return self._types[name]
 
     def shape(self, name: str) -> Shape:
-        return self._shapes[name]
+        return self._types[name].shape
+
+    def dtype(self, name: str) -> str:
+        return self._types[name].dtype
 
     def constant(self, name: str, array: np.ndarray) -> str:
         """Add a constant and return its name."""
-        name = fresh(name, self._shapes)
+        name = fresh(name, self._types)
         self.constants[name] = np.ascontiguousarray(array).reshape(array.shape)  # () as well
-        self._shapes[name] = array.shape
+        self._types[name] = Type(array.shape, str(array.dtype), True)
         return name
 
     def node(
@@ -41,13 +49,15 @@ class Builder:
         *,
         name: str = "",
         attributes: Mapping[str, Attribute] | None = None,
+        then: Program | None = None,
     ) -> str:
         """Add a node and return its output; `name` is the model's for it, if it has one."""
         inputs, attributes = tuple(inputs), dict(attributes or {})
-        shape = OPERATORS[op].shape([self._shapes[i] for i in inputs], attributes)
-        output = fresh(output, self._shapes)
-        self.nodes.append(Node(name or output, op, inputs, (Value(output, shape),), attributes))
-        self._shapes[output] = shape
+        made = type_of(op, [self._types[i] for i in inputs], attributes, then)
+        output = fresh(output, self._types)
+        value = Value(output, made.shape, made.dtype)
+        self.nodes.append(Node(name or output, op, inputs, (value,), attributes, then))
+        self._types[output] = made
         return output
 
     def finish(self, outputs: Iterable[str]) -> Graph:

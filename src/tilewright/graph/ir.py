@@ -4,13 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
 from tilewright import dtypes
+from tilewright.ops.program import Program
 
 Shape = tuple[int, ...]
-Attribute = int | float | str | tuple[int, ...]
+Attribute = int | float | str | tuple[int, ...] | tuple[float, ...] | Program
+
+
+class Type(NamedTuple):
+    """What is known of a value before it is computed."""
+
+    shape: Shape
+    dtype: str = "float32"
+    constant: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,15 +35,21 @@ class Value:
     def nbytes(self) -> int:
         return int(np.prod(self.shape, dtype=np.int64)) * dtypes.nbytes(self.dtype)
 
+    @property
+    def type(self) -> Type:
+        return Type(self.shape, self.dtype)
+
     def __str__(self) -> str:
         return f"{self.name}: {self.dtype} {'x'.join(map(str, self.shape)) or 'scalar'}"
 
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """One operator applied to named values.
+    """One operator applied to named values, and what is then done to each element it makes.
 
     `name` is the model's own name for it, for messages; `op` is a key of `operators.OPERATORS`.
+    `then` is a program whose operand 0 is the operator's result, and whose others are the last
+    inputs of the node, repeated to its shape as NumPy does.
     """
 
     name: str
@@ -41,12 +57,24 @@ class Node:
     inputs: tuple[str, ...]
     outputs: tuple[Value, ...]
     attributes: Mapping[str, Attribute] = field(default_factory=dict[str, Attribute])
+    then: Program | None = None
 
     @property
     def output(self) -> Value:
-        """The only output; every operator that there is so far has one."""
+        """The only output: what makes several in a model is several nodes here."""
         (only,) = self.outputs
         return only
+
+    @property
+    def operands(self) -> tuple[str, ...]:
+        """The inputs of the operator itself."""
+        extra = self.then.inputs - 1 if self.then else 0
+        return self.inputs[: len(self.inputs) - extra]
+
+    @property
+    def extras(self) -> tuple[str, ...]:
+        """The inputs of `then`, without the operator's result."""
+        return self.inputs[len(self.operands) :]
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,6 +98,14 @@ class Graph:
         for node in self.nodes:
             found.update((value.name, value) for value in node.outputs)
         return found
+
+    @property
+    def types(self) -> dict[str, Type]:
+        """The type of every value by its name."""
+        return {
+            name: Type(value.shape, value.dtype, name in self.constants)
+            for name, value in self.values.items()
+        }
 
     @property
     def uses(self) -> dict[str, int]:

@@ -2,74 +2,126 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
-from tilewright.errors import ModelError
-from tilewright.graph.ir import Graph, Node, Shape
-from tilewright.ops.conv2d import Conv2d
-from tilewright.ops.dense import Dense
-from tilewright.ops.elementwise import Add, Relu, Transpose
-from tilewright.ops.gather import Gather
-from tilewright.ops.pool2d import GlobalAveragePool, Pool2d
+from tilewright.errors import ExpressionError, ModelError
+from tilewright.graph.ir import Node, Shape, Type
+from tilewright.graph.operators import OPERATORS
+from tilewright.ops.fused import Operand, fused
+from tilewright.ops.varying import Varying
 from tilewright.tuning.task import Operator
 
-# The names of an operator's tensors, in the order of a node's inputs.
-_ROLES = {"conv2d": ("X", "W", "B", "R"), "dense": ("X", "W", "B"), "add": ("X", "R"),
-          "gather": ("X", "I")}  # fmt: skip
+
+@dataclass(frozen=True)
+class Bound:
+    """The operator that computes a node, and for each of its tensors a value, or an array."""
+
+    operator: Operator
+    given: Mapping[str, str | np.ndarray]
 
 
-def operator_of(node: Node, graph: Graph, tolerance: float) -> Operator | None:
-    """Return the operator that computes a node; None for a reshape, which computes nothing."""
-    values = graph.values
-    shapes = [values[name].shape for name in node.inputs]
-    a = cast(dict[str, Any], dict(node.attributes))
-    match node.op:
-        case "reshape":
+def bound(node: Node, types: Mapping[str, Type], tolerance: float) -> Bound | None:
+    """Return what computes a node; None for a reshape, which computes nothing."""
+    if node.op == "reshape":
+        return None
+    operands = [types[name] for name in node.operands]
+    try:
+        work = OPERATORS[node.op].work(operands, node.attributes)
+        kernel = _tolerant(work.kernel, tolerance)
+        given = {**dict(zip(work.names, node.operands, strict=True)), **work.extra}
+        varying = _varying(kernel, dict(zip(work.names, operands, strict=True)))
+        if varying:
+            kernel = Varying(kernel, varying)
+        if node.then is not None:
+            extras = [types[name] for name in node.extras]
+            views = [viewed(t.shape, node.output.shape, shape_of(kernel)) for t in extras]
+            operands_after = tuple(
+                Operand(_there(view, node), t.dtype, t.constant)
+                for view, t in zip(views, extras, strict=True)
+            )
+            kernel = fused(kernel, node.then, operands_after)
+            given |= {f"E{i}": name for i, name in enumerate(node.extras, 1)}
+    except (ExpressionError, NotImplementedError) as error:
+        raise ModelError(f"cannot compile {node.name!r} ({node.op}): {error}") from None
+    return Bound(kernel, given)
+
+
+def can_follow(node: Node, types: Mapping[str, Type], extras: Sequence[Shape]) -> bool:
+    """Whether operands of these shapes can be read where a node's elements are made."""
+    try:
+        work = OPERATORS[node.op].work([types[name] for name in node.operands], node.attributes)
+    except (ExpressionError, NotImplementedError):
+        return False
+    whole = shape_of(work.kernel)
+    return all(viewed(shape, node.output.shape, whole) is not None for shape in extras)
+
+
+def viewed(shape: Shape, whole: Shape, view: Shape) -> Shape | None:
+    """Return the shape of an operand where a result of shape `whole` is seen as `view`.
+
+    It has the extents of the view, or 1 where it is repeated; None if it cannot be seen so.
+
+    >>> viewed((8,), (2, 3, 8), (6, 8)), viewed((2, 1, 1), (2, 3, 8), (6, 8))
+    ((1, 8), None)
+    """
+    full = (1,) * (len(whole) - len(shape)) + tuple(shape)
+    made: list[int] = []
+    i = 0
+    for group in _groups(whole, view):
+        mine = [d for d in range(i, i + group[0]) if whole[d] > 1]
+        i += group[0]
+        theirs = view[len(made) : len(made) + group[1]]
+        if all(full[d] == whole[d] for d in mine):
+            made += theirs
+        elif all(full[d] == 1 for d in mine):
+            made += [1] * len(theirs)
+        else:
             return None
-        case "conv2d":
-            return _conv2d(shapes, a, tolerance)
-        case "dense":
-            (m, k), (_, n) = shapes[:2]
-            return Dense(m, k, n, bool(a["bias"]), relu=bool(a["relu"]))
-        case "pool2d":
-            n, h, w, c = shapes[0]
-            return Pool2d(
-                a["kind"], n, h, w, c, a["kernel"], a["strides"], a["pads"],
-                bool(a["count_include_pad"]),
-            )  # fmt: skip
-        case "global_average_pool":
-            n, h, w, c = shapes[0]
-            return GlobalAveragePool(n, h, w, c)
-        case "gather":
-            x, i = shapes
-            return Gather(x, i, a["axis"], index_dtype=values[node.inputs[1]].dtype)
-        case "transpose":
-            return Transpose(shapes[0], a["perm"])
-        case "relu":
-            return Relu(int(np.prod(shapes[0], dtype=np.int64)))
-        case "add":
-            x, r = shapes
-            return Add(x, (1,) * (len(x) - len(r)) + r)
-        case _:
-            raise ModelError(f"cannot compile {node.name!r}: there is no kernel for {node.op!r}.")
+    return tuple(made)
 
 
-def _conv2d(shapes: list[Shape], a: dict[str, Any], tolerance: float) -> Conv2d:
-    (n, h, w, ci), (kh, kw, _, co) = shapes[:2]
-    return Conv2d(
-        n, h, w, ci, co, (kh, kw), a["strides"], a["pads"], a["dilations"], a["groups"],
-        bool(a["bias"]), bool(a["residual"]), bool(a["relu"]), tolerance=tolerance,
-    )  # fmt: skip
+def _groups(whole: Shape, view: Shape) -> list[tuple[int, int]]:
+    """Return how many dimensions of one shape are the same elements as how many of the other."""
+    groups: list[tuple[int, int]] = []
+    i = j = 0
+    while i < len(whole) or j < len(view):
+        a, b, left, right = 1, 1, i, j
+        while True:
+            if i < len(whole) and (a <= b or j == len(view)):
+                a, i = a * whole[i], i + 1
+            elif j < len(view):
+                b, j = b * view[j], j + 1
+            if a == b and (i > left or j > right):
+                break
+        groups.append((i - left, j - right))
+    return groups
 
 
-def arguments(node: Node, operator: Operator) -> dict[str, str | np.ndarray]:
-    """Return, for each tensor of the operator, the graph's value or an array of its own."""
-    roles = list(_ROLES.get(node.op, ("X",)))
-    if node.op == "conv2d" and not node.attributes["bias"]:
-        roles.remove("B")
-    found: dict[str, str | np.ndarray] = dict(zip(roles, node.inputs, strict=False))
-    if isinstance(operator, Pool2d):
-        found["D"] = operator.divisors()
-    return found
+@lru_cache(maxsize=4096)
+def shape_of(kernel: Any) -> Shape:
+    """Return the shape that an operator's result has in its expression."""
+    shape: Shape = kernel.expression().shape
+    return shape
+
+
+def _tolerant(kernel: Any, tolerance: float) -> Any:
+    return replace(kernel, tolerance=tolerance) if hasattr(kernel, "tolerance") else kernel
+
+
+def _varying(kernel: Any, types: Mapping[str, Type]) -> tuple[str, ...]:
+    """Return the tensors that an operator takes for constant, but the graph computes."""
+    inputs = kernel.expression().inputs
+    return tuple(
+        t.name for t in inputs if t.constant and t.name in types and not types[t.name].constant
+    )
+
+
+def _there(view: Shape | None, node: Node) -> Shape:
+    if view is None:
+        raise ModelError(f"cannot compile {node.name!r}: an operand does not fit what it follows.")
+    return view

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from tilewright.errors import ModelError
 from tilewright.graph.ir import Graph
-from tilewright.graph.kernels import operator_of
+from tilewright.graph.kernels import Bound, bound
 from tilewright.graph.passes import optimize
 from tilewright.ops.conv2d import TOLERANCE
 from tilewright.target import Target, host
@@ -49,9 +49,15 @@ class Model:
         return optimize(self.source)
 
     @cached_property
+    def bound(self) -> tuple[Bound | None, ...]:
+        """What computes each node of `graph`; None where a node computes nothing."""
+        types = self.graph.types
+        return tuple(bound(node, types, self.tolerance) for node in self.graph.nodes)
+
+    @property
     def operators(self) -> tuple[Operator | None, ...]:
         """The operator of each node of `graph`; None where a node computes nothing."""
-        return tuple(operator_of(node, self.graph, self.tolerance) for node in self.graph.nodes)
+        return tuple(made and made.operator for made in self.bound)
 
     def tasks(self, target: Target | None = None, threads: int = 1) -> tuple[Task, ...]:
         """Return one task for each different piece of work, weighted by how often it is done."""

@@ -19,7 +19,8 @@ def line(node: Node) -> str:
     """Print one node, as in `y: float32 1x8 = dense(x, w) bias=0 relu=1`."""
     outputs = ", ".join(_value(value) for value in node.outputs)
     text = f"{outputs} = {node.op}({', '.join(node.inputs)})"
-    return " ".join([text, *(f"{k}={_attribute(v)}" for k, v in node.attributes.items())])
+    text = " ".join([text, *(f"{k}={_attribute(v)}" for k, v in node.attributes.items())])
+    return text if node.then is None else f"{text} then {node.then}"
 
 
 def _value(value: Value) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tilewright.errors import ModelError
 from tilewright.graph.ir import Graph, Node, Value
+from tilewright.graph.meaning import type_of
 from tilewright.graph.operators import OPERATORS
 from tilewright.graph.show import line
 
@@ -42,7 +43,7 @@ def _check(known: dict[str, Value], node: Node) -> None:
     missing = [name for name in node.inputs if name not in known]
     if missing:
         raise ModelError(f"{', '.join(missing)} read before it is made\n  {line(node)}")
-    shapes = [known[name].shape for name in node.inputs]
-    wanted = OPERATORS[node.op].shape(shapes, node.attributes)
-    if wanted != node.output.shape:
+    made = type_of(node.op, [known[name].type for name in node.inputs], node.attributes, node.then)
+    if (made.shape, made.dtype) != (node.output.shape, node.output.dtype):
+        wanted = f"{made.dtype} {made.shape}"
         raise ModelError(f"the node makes {wanted}, but says it makes\n  {line(node)}")

@@ -7,6 +7,7 @@ from graphlib import CycleError, TopologicalSorter
 
 import onnx
 
+from tilewright import dtypes
 from tilewright.errors import ModelError
 from tilewright.graph.ir import Graph
 
@@ -44,7 +45,8 @@ def check_outputs(
         fits = len(extents) == len(shape) and all(
             e is None or e == s or not extents_hold for e, s in zip(extents, shape, strict=True)
         )
-        other = tensor.elem_type not in (onnx.TensorProto.FLOAT, onnx.TensorProto.UNDEFINED)
+        made = onnx.helper.np_dtype_to_tensor_dtype(dtypes.numpy(values[name].dtype))
+        other = tensor.elem_type not in (made, onnx.TensorProto.UNDEFINED)
         if other or (tensor.HasField("shape") and not fits):
             kind = f"{_kind(tensor.elem_type)} " if other else ""
             text = "x".join("?" if e is None else str(e) for e in extents) or "scalar"

@@ -4,46 +4,59 @@ from __future__ import annotations
 
 from tilewright.graph.ir import Shape
 from tilewright.graph.onnx.source import Refusal, Source
+from tilewright.ops.program import Program, Step
 
 
 def conv(source: Source) -> str:
-    _rank4(source)
-    W = source.constant(1, "weights")
-    if W.ndim != 4:
-        raise Refusal(f"its weights have the shape {W.shape} instead of four axes")
-    kernel = source.attribute("kernel_shape", W.shape[2:])
-    if kernel != W.shape[2:]:
-        raise Refusal(f"kernel_shape {kernel} is not that of its weights {W.shape}")
-    strides, dilations = _pair(source, "strides"), _pair(source, "dilations")
+    shape, weights = _image(source), source.shape(1)
+    if len(weights) != len(shape):
+        raise Refusal(f"its weights have the shape {weights}, its input {shape}")
+    kernel = source.attribute("kernel_shape", weights[2:])
+    if kernel != weights[2:]:
+        raise Refusal(f"kernel_shape {kernel} is not that of its weights {weights}")
+    strides, dilations = _each(source, "strides"), _each(source, "dilations")
     groups = source.attribute("group", 1)
-    if groups < 1 or not W.size:
-        raise Refusal(f"{groups} groups and weights of shape {W.shape} make no channels")
-    operands = [source.value(0), source.value(1)]
-    if source.has(2):
-        source.constant(2, "bias")
-        operands.append(source.value(2))
-    return source.node(
-        "conv2d_nchw",
-        *operands,
+    if groups < 1 or not all(weights):
+        raise Refusal(f"{groups} groups and weights of shape {weights} make no channels")
+    made = source.node(
+        "conv_first",
+        source.value(0),
+        source.value(1),
+        part="sums" if source.has(2) else "",
         strides=strides,
         pads=_pads(source, kernel, strides, dilations),
         dilations=dilations,
         groups=groups,
-        bias=int(source.has(2)),
     )
+    return source.map("add", made, _per_channel(source, 2)) if source.has(2) else made
+
+
+def _per_channel(source: Source, index: int) -> str:
+    """Return an input of one element a channel so that it is repeated over an image."""
+    shape = source.shape(index)
+    if len(shape) != 1:
+        raise Refusal(f"its input {source.inputs[index]!r} has the shape {shape}, not one axis")
+    full = (*shape, *(1,) * (len(source.shape()) - 2))
+    return source.reshaped(source.value(index), full, part=f"input{index}")
 
 
 def batch_norm(source: Source) -> str:
-    _rank4(source)
+    shape = source.shape()
+    if len(shape) < 2:
+        raise Refusal(f"its input has the shape {shape}, without channels")
     if source.attribute("training_mode", 0):
         raise Refusal("it is in training mode")
-    for index, what in enumerate(("scale", "shift", "mean", "variance"), 1):
-        source.constant(index, what)
-    return source.node(
-        "batch_norm_nchw",
-        *(source.value(index) for index in range(5)),
-        epsilon=source.attribute("epsilon", 1e-5),
-    )
+    X, (scale, shift, mean, var) = source.value(), (_per_channel(source, i) for i in range(1, 5))
+    epsilon = source.attribute("epsilon", 1e-5)
+    root = Program(1, (
+        Step("constant", (), (epsilon, source.dtype(4))), Step("add", (0, 1)), Step("sqrt", (2,)),
+    ))  # fmt: skip
+    deviation = source.map(root, var, part="deviation")
+    factor = source.map("div", scale, deviation, part="factor")
+    product = source.map("mul", mean, factor, part="product")
+    addend = source.map("sub", shift, product, part="addend")
+    made = Program(3, (Step("mul", (0, 1)), Step("add", (3, 2))))
+    return source.map(made, X, factor, addend)
 
 
 def max_pool(source: Source) -> str:
@@ -55,50 +68,34 @@ def average_pool(source: Source) -> str:
 
 
 def global_max_pool(source: Source) -> str:
-    _rank4(source)
-    return source.node(
-        "pool2d_nchw",
-        source.value(),
-        kind="max",
-        kernel=source.shape()[2:],
-        strides=(1, 1),
-        pads=(0, 0, 0, 0),
-        count_include_pad=0,
-    )
+    return _over_image(source, "max")
 
 
 def global_average_pool(source: Source) -> str:
-    n, c, _, _ = _rank4(source)
-    pooled = source.node("global_average_pool_nchw", source.value(), part="pooled")
-    return source.node("reshape", pooled, shape=(n, c, 1, 1))
+    return _over_image(source, "mean")
 
 
-def reduce_mean(source: Source) -> str:
-    n, c, _, _ = _rank4(source)
-    axes = source.numbers("axes", 1)
-    if axes is None or set(source.axes(axes, 4)) != {2, 3}:
-        raise Refusal(f"it averages over axes {axes}, not over the two of the image")
-    if not source.attribute("keepdims", 1):
-        return source.node("global_average_pool_nchw", source.value())
-    pooled = source.node("global_average_pool_nchw", source.value(), part="pooled")
-    return source.node("reshape", pooled, shape=(n, c, 1, 1))
+def _over_image(source: Source, kind: str) -> str:
+    rank = len(_image(source))
+    return source.node("reduce", source.value(), kind=kind, axes=tuple(range(2, rank)))
 
 
 def _pool(source: Source, kind: str, count_include_pad: int) -> str:
-    _rank4(source)
-    kernel, strides = _pair(source, "kernel_shape"), _pair(source, "strides")
-    if _pair(source, "dilations") != (1, 1):
+    _image(source)
+    kernel, strides = _each(source, "kernel_shape"), _each(source, "strides")
+    if max(_each(source, "dilations")) > 1:
         raise Refusal("its window is dilated")
-    pads = _pads(source, kernel, strides, (1, 1))
+    pads = _pads(source, kernel, strides, (1,) * len(kernel))
     if source.attribute("ceil_mode", 0):
         overhang = _overhang(source.shape()[2:], kernel, strides, pads)
         if any(overhang) and count_include_pad:
             raise Refusal("ceil_mode together with count_include_pad")
-        pads = (pads[0], pads[1], pads[2] + overhang[0], pads[3] + overhang[1])
+        count = len(kernel)
+        pads = (*pads[:count], *(p + o for p, o in zip(pads[count:], overhang, strict=True)))
     if any(pad >= taps for pad, taps in zip(pads, (*kernel, *kernel), strict=True)):
         raise Refusal(f"pads {pads} as large as the window {kernel}")
     return source.node(
-        "pool2d_nchw",
+        "pool_first",
         source.value(),
         kind=kind,
         kernel=kernel,
@@ -108,33 +105,36 @@ def _pool(source: Source, kind: str, count_include_pad: int) -> str:
     )
 
 
-def _overhang(size: Shape, kernel: Shape, strides: Shape, pads: Shape) -> tuple[int, int]:
-    """Return the further padding below and right for the last windows that ceil_mode asks for.
+def _overhang(size: Shape, kernel: Shape, strides: Shape, pads: Shape) -> Shape:
+    """Return the further padding behind for the last windows that ceil_mode asks for.
 
     A window that would begin behind the image and its leading padding is left out.
     """
     more: list[int] = []
-    for axis in (0, 1):
-        padded = size[axis] + pads[axis] + pads[axis + 2]
+    for axis in range(len(size)):
+        padded = size[axis] + pads[axis] + pads[axis + len(size)]
         last = -((kernel[axis] - padded) // strides[axis])
         if last * strides[axis] >= size[axis] + pads[axis]:
             last -= 1
         more.append(max(0, last * strides[axis] + kernel[axis] - padded))
-    return more[0], more[1]
+    return tuple(more)
 
 
-def _rank4(source: Source) -> Shape:
+def _image(source: Source) -> Shape:
+    """Return the shape of the input, an image of one to three dimensions in a batch."""
     shape = source.shape()
-    if len(shape) != 4:
-        raise Refusal(f"its input has the shape {shape}; only 2-d images in batches are supported")
+    if not 3 <= len(shape) <= 5:
+        raise Refusal(f"its input has the shape {shape}, which is no image in a batch")
     return shape
 
 
-def _pair(source: Source, name: str) -> Shape:
-    pair = source.attribute(name, (1, 1))
-    if len(pair) != 2 or min(pair) < 1:
-        raise Refusal(f"{name} {pair} are not two positive numbers")
-    return pair
+def _each(source: Source, name: str) -> Shape:
+    """Return an attribute of one number for each dimension of the image."""
+    count = len(source.shape()) - 2
+    each = source.attribute(name, (1,) * count)
+    if len(each) != count or min(each) < 1:
+        raise Refusal(f"{name} {each} are not {count} positive numbers")
+    return each
 
 
 def _pads(source: Source, kernel: Shape, strides: Shape, dilations: Shape) -> Shape:
@@ -146,11 +146,11 @@ def _pads(source: Source, kernel: Shape, strides: Shape, dilations: Shape) -> Sh
     """
     mode = source.attribute("auto_pad", "NOTSET")
     if mode == "VALID":
-        return (0, 0, 0, 0)
+        return (0,) * (2 * len(kernel))
     if mode == "NOTSET":
-        pads = source.attribute("pads", (0, 0, 0, 0))
-        if len(pads) != 4 or min(pads) < 0:
-            raise Refusal(f"pads {pads} are not four that are not negative")
+        pads = source.attribute("pads", (0,) * (2 * len(kernel)))
+        if len(pads) != 2 * len(kernel) or min(pads) < 0:
+            raise Refusal(f"pads {pads} are not {2 * len(kernel)} that are not negative")
         return pads
     if mode not in ("SAME_UPPER", "SAME_LOWER"):
         raise Refusal(f"auto_pad {mode!r} is none of NOTSET, VALID, SAME_UPPER and SAME_LOWER")

@@ -7,44 +7,54 @@ from collections.abc import Callable, Mapping
 from tilewright.graph.onnx import images, matrices, movement, pointwise
 from tilewright.graph.onnx.source import Source
 
-# Each adds nodes for its source and returns the graph's name for the first output.
-IMPORTERS: Mapping[str, Callable[[Source], str]] = {
-    "Add": pointwise.add,
+# Each adds nodes for its source and returns the graph's name for the first output, or for all.
+IMPORTERS: Mapping[str, Callable[[Source], str | tuple[str, ...]]] = {
+    "Abs": pointwise.function("abs"),
+    "Add": pointwise.function("add", 2),
     "AveragePool": images.average_pool,
     "BatchNormalization": images.batch_norm,
     "Cast": pointwise.cast,
     "CastLike": pointwise.cast_like,
     "Clip": pointwise.clip,
     "Conv": images.conv,
+    "Div": pointwise.function("div", 2),
     "Dropout": pointwise.dropout,
+    "Elu": pointwise.activation("elu", alpha=1.0),
+    "Equal": pointwise.function("equal", 2),
+    "Erf": pointwise.function("erf"),
+    "Exp": pointwise.function("exp"),
     "Flatten": movement.flatten,
+    "Floor": pointwise.function("floor"),
     "Gather": movement.gather,
     "Gemm": matrices.gemm,
     "GlobalAveragePool": images.global_average_pool,
     "GlobalMaxPool": images.global_max_pool,
+    "HardSigmoid": pointwise.activation("hard_sigmoid", alpha=0.2, beta=0.5),
+    "HardSwish": pointwise.activation("hard_swish"),
     "Identity": pointwise.identity,
+    "LeakyRelu": pointwise.activation("leaky_relu", alpha=0.01),
+    "Log": pointwise.function("log"),
     "MatMul": matrices.matmul,
+    "Max": pointwise.folded("max"),
     "MaxPool": images.max_pool,
-    "ReduceMean": images.reduce_mean,
-    "Relu": pointwise.relu,
+    "Min": pointwise.folded("min"),
+    "Mul": pointwise.function("mul", 2),
+    "Neg": pointwise.function("neg"),
+    "Relu": pointwise.function("relu"),
     "Reshape": movement.reshape,
+    "Round": pointwise.function("rint"),
+    "Sigmoid": pointwise.function("sigmoid"),
+    "Sqrt": pointwise.function("sqrt"),
     "Squeeze": movement.squeeze,
-    "Sum": pointwise.total,
+    "Sub": pointwise.function("sub", 2),
+    "Sum": pointwise.folded("add"),
+    "Tanh": pointwise.function("tanh"),
     "Transpose": movement.transpose,
     "Unsqueeze": movement.unsqueeze,
-}
-
-# What is supported only in part, for the list that an error shows.
-_ONLY = {
-    "Cast": "to float32",
-    "Clip": "as ReLU",
-    "Conv": "of images, with constant weights",
-    "Gemm": "with constant weights",
-    "MatMul": "with constant weights",
-    "ReduceMean": "over the image",
+    "Where": pointwise.function("select", 3),
 }
 
 
 def supported() -> str:
-    """List the operators that are understood, and in which part."""
-    return ", ".join(f"{op} ({_ONLY[op]})" if op in _ONLY else op for op in sorted(IMPORTERS))
+    """List the operators that are understood."""
+    return ", ".join(sorted(IMPORTERS))

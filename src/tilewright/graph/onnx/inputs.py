@@ -8,14 +8,9 @@ from typing import Any
 import numpy as np
 import onnx
 
+from tilewright import dtypes
 from tilewright.errors import ModelError
 from tilewright.graph.ir import Shape, Value
-
-_TYPES: Mapping[int, str] = {
-    onnx.TensorProto.FLOAT: "float32",
-    onnx.TensorProto.INT32: "int32",
-    onnx.TensorProto.INT64: "int64",
-}
 
 
 class OpenShapesError(ModelError):
@@ -45,7 +40,7 @@ def inputs_of(
         stated = _stated(proto, path)
         known = proto.type.tensor_type.HasField("shape")
         extents = [extent for extent in stated if isinstance(extent, int) and extent > 0]
-        dtype = _TYPES[proto.type.tensor_type.elem_type]
+        dtype = str(onnx.helper.tensor_dtype_to_np_dtype(proto.type.tensor_type.elem_type))
         if proto.name in given:
             values.append(_fixed(proto.name, given[proto.name], stated, known, path, dtype))
         elif known and len(extents) == len(stated):
@@ -75,11 +70,12 @@ def _given(shapes: Any, example: str) -> dict[str, tuple[int, ...]]:
 
 def _stated(proto: onnx.ValueInfoProto, path: str) -> list[int | str]:
     tensor = proto.type.tensor_type
-    if tensor.elem_type not in _TYPES:
-        kind = onnx.TensorProto.DataType.Name(tensor.elem_type).lower()
+    kind = onnx.TensorProto.DataType.Name(tensor.elem_type).lower()
+    known = tensor.elem_type != onnx.TensorProto.UNDEFINED and kind != "string"
+    if not known or str(onnx.helper.tensor_dtype_to_np_dtype(tensor.elem_type)) not in dtypes.LLVM:
         raise ModelError(
-            f"cannot load {path}: its input {proto.name!r} is of type {kind}; only float (float32) "
-            "is supported, and int32 and int64 for indices.\n  Export the model in float32."
+            f"cannot load {path}: its input {proto.name!r} is of type {kind}, in which nothing is "
+            f"computed; there are {', '.join(dtypes.LLVM)}.\n  Export the model in one of these."
         )
     return [d.dim_value or d.dim_param or "?" for d in tensor.shape.dim]
 

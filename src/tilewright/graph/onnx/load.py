@@ -8,7 +8,7 @@ from os import PathLike
 import onnx
 import onnx.checker
 
-from tilewright.errors import ModelError
+from tilewright.errors import ExpressionError, ModelError
 from tilewright.graph.builder import Builder
 from tilewright.graph.ir import Graph
 from tilewright.graph.onnx.check import check_graph, check_outputs
@@ -38,7 +38,6 @@ def load(
         inputs, problems = (), [str(error)]
     scope = Scope(Builder(inputs, {}), constants_of(model, name))
     scope.values.update((value.name, value.name) for value in inputs)
-    scope.integers.update((v.name, v.dtype) for v in inputs if v.dtype != "float32")
     if problems:  # only nodes of an unsupported kind can be told then
         scope.unknown.update(proto.name for proto in model.graph.input)
     refusals = _import(model, scope)
@@ -63,7 +62,7 @@ def _import(model: onnx.ModelProto, scope: Scope) -> list[str]:
         source = Source(proto, scope)
         try:
             _translate(source, model, read_names)
-        except (Refusal, ModelError) as problem:
+        except (Refusal, ModelError, ExpressionError) as problem:
             scope.unknown.update(proto.output)
             refusals.append(f"{source.op} {source.name!r}: {problem}")
     return refusals
@@ -95,13 +94,15 @@ def _translate(source: Source, model: onnx.ModelProto, read_names: set[str]) -> 
         return
     if not source.standard or source.op not in IMPORTERS:
         raise Refusal("not supported")
-    for name in outputs[1:]:
-        if name in read_names:
-            raise Refusal(f"its output {name!r} is read, but only the first output is computed")
     try:
-        scope.values[outputs[0]] = IMPORTERS[source.op](source)
+        made = IMPORTERS[source.op](source)
     except Refusal as problem:
         raise Refusal(f"{problem}{unfolded}") from None
+    every = (made,) if isinstance(made, str) else made
+    for name in outputs[len(every) :]:
+        if name in read_names:
+            raise Refusal(f"its output {name!r} is read, but is not computed")
+    scope.values.update(zip(outputs, every, strict=False))
 
 
 def _check(proto: onnx.NodeProto, model: onnx.ModelProto) -> None:

@@ -52,7 +52,7 @@ def unsqueeze(source: Source) -> str:
 
 def gather(source: Source) -> str:
     (axis,) = source.axes([source.attribute("axis", 0)], len(source.shape()))
-    return source.node("gather", source.value(), source.indices(1), axis=axis)
+    return source.node("gather", source.value(), source.value(1), axis=axis)
 
 
 def transpose(source: Source) -> str:

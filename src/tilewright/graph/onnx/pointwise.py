@@ -2,40 +2,63 @@
 
 from __future__ import annotations
 
-import math
+from collections.abc import Callable
 
-import numpy as np
+import onnx
 
-from tilewright.graph.ir import Shape
+from tilewright import dtypes
 from tilewright.graph.onnx.source import Refusal, Source
+from tilewright.ops.program import Program, Step
 
 
-def relu(source: Source) -> str:
-    return source.node("relu", source.value())
+def function(name: str, inputs: int = 1) -> Callable[[Source], str]:
+    """Return the importer of one function of its inputs, which are repeated as NumPy does."""
+
+    def imported(source: Source) -> str:
+        return source.map(name, *(source.value(i) for i in range(inputs)))
+
+    return imported
+
+
+def activation(name: str, **parameters: float) -> Callable[[Source], str]:
+    """Return the importer of a function with attributes; `parameters` are those not stated."""
+
+    def imported(source: Source) -> str:
+        given = (source.attribute(key, default) for key, default in parameters.items())
+        return source.map(Program.of(name, 1, *given), source.value())
+
+    return imported
+
+
+def folded(name: str) -> Callable[[Source], str]:
+    """Return the importer of a function of two that takes any number of inputs, one by one."""
+
+    def imported(source: Source) -> str:
+        made, last = source.value(), source.count - 1
+        for i in range(1, source.count):
+            made = source.map(name, made, source.value(i), part="" if i == last else f"of{i + 1}")
+        return made
+
+    return imported
 
 
 def clip(source: Source) -> str:
-    low, high = -np.inf, np.inf
-    if source.has(1):
-        low = source.number(1, "lower bound")
-    if source.has(2):
-        high = source.number(2, "upper bound")
-    low, high = source.attribute("min", low), source.attribute("max", high)
-    if low != 0 or high < np.finfo(np.float32).max:
-        raise Refusal(f"it clips to [{low:g}, {high:g}]; only [0, inf], a ReLU, is supported")
-    return relu(source)
+    """Keep between bounds: attributes in old operator sets, inputs in new ones."""
+    made, dtype = source.value(), source.dtype()
+    bounds = {"max": (1, "min"), "min": (2, "max")}
+    asked: list[tuple[str, str]] = []
+    for name, (index, attribute) in bounds.items():
+        if source.has(index):
+            asked.append((name, source.value(index)))
+        elif attribute in source.attributes:
+            asked.append((name, source.literal(_number(source, attribute, dtype), attribute)))
+    for i, (name, bound) in enumerate(asked):
+        made = source.map(name, made, bound, part="" if i == len(asked) - 1 else "raised")
+    return made
 
 
-def add(source: Source) -> str:
-    return _add(source, 0, 1)
-
-
-def total(source: Source) -> str:
-    if len(source.inputs) == 1:
-        return identity(source)
-    if len(source.inputs) > 2:
-        raise Refusal("it has more than two inputs; write it as several Add")
-    return _add(source, 0, 1)
+def _number(source: Source, attribute: str, dtype: str) -> object:
+    return dtypes.numpy(dtype).type(source.attribute(attribute, 0.0))
 
 
 def identity(source: Source) -> str:
@@ -49,33 +72,24 @@ def dropout(source: Source) -> str:
 
 
 def cast(source: Source) -> str:
-    if source.attribute("to", 0) != 1:  # TensorProto.FLOAT, which everything here already is
-        raise Refusal("it casts to another type than float32")
-    return source.value()
+    return _cast(source, _named(source.attribute("to", 0)))
 
 
 def cast_like(source: Source) -> str:
-    source.value(1)  # refused there if it is not float32
-    return source.value()
+    return _cast(source, source.dtype(1))
 
 
-def _together(large: Shape, small: Shape) -> Shape:
-    try:
-        return np.broadcast_shapes(large, small)
-    except ValueError:
-        raise Refusal(f"it adds tensors of shapes {large} and {small}, which do not fit") from None
+def _named(number: int) -> str:
+    kinds = onnx.TensorProto.DataType
+    if number not in kinds.values():
+        raise Refusal(f"it casts to type {number}, which is unknown")
+    name = str(onnx.helper.tensor_dtype_to_np_dtype(number))
+    if name not in dtypes.LLVM:
+        raise Refusal(f"it casts to {kinds.Name(number).lower()}, in which nothing is computed")
+    return name
 
 
-def _add(source: Source, left: int, right: int) -> str:
-    """Add two inputs; the smaller one, which must be constant, is repeated along the larger."""
-    if source.known(left) is not None:
-        left, right = right, left
-    large, small = source.shape(left), source.shape(right)
-    if large != small and source.known(right) is None:
-        raise Refusal(f"it adds tensors of shapes {large} and {small}, neither of them constant")
-    if small != large and math.prod(_together(large, small)) > math.prod(large):
-        raise Refusal(
-            f"it repeats a computed tensor of shape {large} to add a constant of shape {small}; "
-            "only constants are repeated"
-        )
-    return source.node("add", source.value(left), source.value(right))
+def _cast(source: Source, dtype: str) -> str:
+    if dtype == source.dtype():
+        return source.value()
+    return source.map(Program(1, (Step("cast", (0,), (dtype,)),)), source.value())

@@ -10,13 +10,13 @@ from typing import Any, TypeVar
 import numpy as np
 import onnx
 
+from tilewright import dtypes
 from tilewright.graph.builder import Builder
 from tilewright.graph.ir import Attribute, Shape
 from tilewright.graph.onnx.check import MAX_ELEMENTS
+from tilewright.ops.program import Program
 
-INDICES = ("int32", "int64")
-
-T = TypeVar("T", int, float, str, tuple[int, ...])
+T = TypeVar("T", int, float, str, tuple[int, ...], tuple[float, ...])
 
 
 class Refusal(Exception):  # noqa: N818 - reported, no error by itself
@@ -36,23 +36,19 @@ class Scope:
     values: dict[str, str] = field(default_factory=dict[str, str])
     unknown: set[str] = field(default_factory=set[str])
     pending: set[str] = field(default_factory=set[str])
-    integers: dict[str, str] = field(default_factory=dict[str, str])  # inputs, and their type
 
-    def value(self, name: str, *, indices: bool = False) -> str:
+    def value(self, name: str) -> str:
         """Return the graph's name for `name`; a constant enters the graph when it is first used.
 
-        Refuse what is not of float32, or as `indices` what is no integer.
+        Refuse types that nothing is computed in.
         """
         constant = self.constants.get(name)
         if name not in self.values and constant is None:
             raise Refusal(f"{name!r} is read, but nothing makes it")
-        dtype = str(constant.dtype) if constant is not None else self.integers.get(name, "float32")
-        if indices and dtype not in INDICES:
-            raise Refusal(f"{name!r} is of type {dtype}; indices are of {' or '.join(INDICES)}")
-        if not indices and dtype != "float32":
-            raise Refusal(f"{name!r} is of type {dtype}; only float32 is computed")
         if name not in self.values:
             assert constant is not None
+            if str(constant.dtype) not in dtypes.LLVM:
+                raise Refusal(f"{name!r} is of type {constant.dtype}, in which nothing is computed")
             if not constant.size:
                 raise Refusal(f"{name!r} has the shape {constant.shape}, without elements")
             self.values[name] = self.builder.constant(name, constant)
@@ -68,7 +64,7 @@ class Source:
         self.inputs, self.outputs = tuple(proto.input), tuple(proto.output)
         self.name = proto.name or next(iter(self.outputs), "")
         self.standard = proto.domain in ("", "ai.onnx")
-        self._attributes = {a.name: a for a in proto.attribute}
+        self.attributes = {a.name: a for a in proto.attribute}
 
     def has(self, index: int) -> bool:
         """Return whether the optional input `index` is there."""
@@ -77,9 +73,16 @@ class Source:
     def value(self, index: int = 0) -> str:
         return self.scope.value(self._input(index))
 
-    def indices(self, index: int) -> str:
-        """Return the graph's name for an input of integers, which may be given at run time."""
-        return self.scope.value(self._input(index), indices=True)
+    def dtype(self, index: int = 0) -> str:
+        name = self._input(index)
+        if name in self.scope.constants:
+            return str(self.scope.constants[name].dtype)
+        return self.builder.dtype(self.value(index))
+
+    @property
+    def count(self) -> int:
+        """How many inputs the node names, missing ones at the end left out."""
+        return max((i + 1 for i in range(len(self.inputs)) if self.inputs[i]), default=0)
 
     def shape(self, index: int = 0) -> Shape:
         name = self._input(index)
@@ -121,15 +124,15 @@ class Source:
 
     def attribute(self, name: str, default: T) -> T:
         """Return an attribute in the type of `default`, which stands for one that is absent."""
-        if name not in self._attributes:
+        if name not in self.attributes:
             return default
-        value: Any = onnx.helper.get_attribute_value(self._attributes[name])
+        value: Any = onnx.helper.get_attribute_value(self.attributes[name])
         make: Any = type(default)
         return make(value.decode(errors="replace") if isinstance(value, bytes) else value)
 
     def numbers(self, name: str, index: int) -> tuple[int, ...] | None:
         """Return integers that old operator sets give as an attribute, newer ones as an input."""
-        if name in self._attributes:
+        if name in self.attributes:
             return self.attribute(name, ())
         if self.has(index):
             return self.integers(index, name)
@@ -150,3 +153,19 @@ class Source:
         if min(shape, default=1) < 1 or math.prod(shape) > MAX_ELEMENTS:
             raise Refusal(f"it makes a tensor of shape {shape}, which is empty or too large")
         return made
+
+    def map(self, program: Program | str, *inputs: str, part: str = "") -> str:
+        """Add elementwise work: a program, or one function of all inputs."""
+        if isinstance(program, str):
+            program = Program.of(program, len(inputs))
+        return self.node("map", *inputs, part=part, program=program)
+
+    def reshaped(self, value: str, shape: Shape, part: str = "") -> str:
+        """Return a value in another shape; itself if that is its own."""
+        if self.builder.shape(value) == shape:
+            return value
+        return self.node("reshape", value, part=part, shape=shape)
+
+    def literal(self, array: Any, name: str) -> str:
+        """Add a constant of the importer's own."""
+        return self.builder.constant(f"{self.outputs[0]}.{name}", np.asarray(array))

@@ -1,29 +1,47 @@
-"""The meaning of every operator: the shape it makes and what it computes, a family a file.
+"""The meaning of every operator, and what computes it, a family a file.
 
-Models are imported in terms of these; those named `_nchw` are replaced by the layout pass.
+Models are imported in terms of these; those whose name ends in `_first` have channels first, and
+are replaced by the layout pass.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tilewright.graph.operators import batch_norm, conv2d, dense, elementwise, movement, pool2d
-from tilewright.graph.operators.operator import Operator
+from tilewright.graph.operators import (
+    conv,
+    elementwise,
+    matmul,
+    movement,
+    norm,
+    pool,
+    reduction,
+    resize,
+)
+from tilewright.graph.operators.operator import Operator, Work
 
 OPERATORS: Mapping[str, Operator] = {
-    "conv2d_nchw": conv2d.Conv2dNchw(),
-    "batch_norm_nchw": batch_norm.BatchNormNchw(),
-    "pool2d_nchw": pool2d.Pool2dNchw(),
-    "global_average_pool_nchw": pool2d.GlobalAveragePoolNchw(),
-    "conv2d": conv2d.Conv2d(),
-    "pool2d": pool2d.Pool2d(),
-    "global_average_pool": pool2d.GlobalAveragePool(),
-    "dense": dense.Dense(),
-    "relu": elementwise.Relu(),
-    "add": elementwise.Add(),
+    "conv_first": conv.ConvFirst(),
+    "transposed_conv_first": conv.TransposedConvFirst(),
+    "pool_first": pool.PoolFirst(),
+    "conv": conv.Conv(),
+    "transposed_conv": conv.TransposedConv(),
+    "pool": pool.Pool(),
+    "matmul": matmul.Matmul(),
+    "map": elementwise.Elementwise(),
+    "reduce": reduction.Reduce(),
+    "argmax": reduction.ArgMax(),
+    "softmax": reduction.Softmax(),
+    "layer_norm": norm.LayerNorm(),
+    "group_norm": norm.GroupNorm(),
+    "resize": resize.Resize(),
+    "concat": movement.Concat(),
+    "slice": movement.Slice(),
+    "pad": movement.Pad(),
     "gather": movement.Gather(),
+    "gather_elements": movement.GatherElements(),
     "transpose": movement.Transpose(),
     "reshape": movement.Reshape(),
 }
 
-__all__ = ["OPERATORS", "Operator"]
+__all__ = ["OPERATORS", "Operator", "Work"]

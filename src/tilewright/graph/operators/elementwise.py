@@ -1,4 +1,4 @@
-"""Operators that work on each element by itself."""
+"""Work on each element by itself, of tensors that are repeated to a common shape."""
 
 from __future__ import annotations
 
@@ -6,31 +6,44 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tilewright.graph.ir import Shape
-from tilewright.graph.operators.operator import Attributes, refuse_unless
+from tilewright.errors import ExpressionError
+from tilewright.graph.ir import Shape, Type
+from tilewright.graph.operators.operator import Attributes, ByKernel, Work, refuse_unless
+from tilewright.ops.map import Map
+from tilewright.ops.program import Program
 
 
-class Relu:
-    """max(X, 0)."""
+class Elementwise(ByKernel):
+    """The attribute `program` of the elements of its inputs, as NumPy repeats them."""
 
-    def shape(self, inputs: Sequence[Shape], attributes: Attributes) -> Shape:  # noqa: ARG002 - has none
-        return inputs[0]
+    def infer(self, inputs: Sequence[Type], attributes: Attributes) -> Type:
+        return applied(_program(attributes), inputs)
 
-    def compute(self, inputs: Sequence[np.ndarray], attributes: Attributes) -> np.ndarray:  # noqa: ARG002
-        return np.maximum(inputs[0], 0)
+    def work(self, inputs: Sequence[Type], attributes: Attributes) -> Work:
+        program = _program(attributes)
+        kernel = Map(program, tuple(t.shape for t in inputs), tuple(t.dtype for t in inputs))
+        return Work(kernel, tuple(f"X{i}" for i in range(len(inputs))))
+
+    def permuted(self, attributes: Attributes, order: Shape) -> Attributes:
+        return attributes
 
 
-class Add:
-    """X + Y, where Y is repeated along the axes in which it is shorter; X is not."""
+def applied(program: Program, inputs: Sequence[Type]) -> Type:
+    """Return the type of what a program makes of inputs; raise `ModelError` if they do not fit."""
+    try:
+        shape = np.broadcast_shapes(*(t.shape for t in inputs))
+        made = program.typed([t.dtype for t in inputs])
+    except ValueError:
+        shown = " and ".join(str(t.shape) for t in inputs)
+        refuse_unless(False, f"tensors of shapes {shown} do not fit each other.")
+        raise
+    except ExpressionError as error:
+        refuse_unless(False, str(error))
+        raise
+    return Type(shape, made.dtype)
 
-    def shape(self, inputs: Sequence[Shape], attributes: Attributes) -> Shape:  # noqa: ARG002 - has none
-        X, Y = inputs
-        padded = (1,) * (len(X) - len(Y)) + Y
-        refuse_unless(
-            len(padded) == len(X) and all(b in (a, 1) for a, b in zip(X, padded, strict=True)),
-            f"a tensor of shape {Y} cannot be added to one of shape {X}.",
-        )
-        return X
 
-    def compute(self, inputs: Sequence[np.ndarray], attributes: Attributes) -> np.ndarray:  # noqa: ARG002
-        return inputs[0] + inputs[1]
+def _program(attributes: Attributes) -> Program:
+    program = attributes["program"]
+    assert isinstance(program, Program)
+    return program

@@ -20,12 +20,21 @@ def absorb(graph: Graph, merge: Merge) -> Graph:
     """
     uses, made = graph.uses, dict[str, Node]()
     order = {node.output.name: position for position, node in enumerate(graph.nodes)}
-    for node in graph.nodes:
-        ready = [name for name in node.inputs if name in made and uses[name] == 1]
+
+    def merged(node: Node) -> Node | None:
+        ready = [n for n in set(node.inputs) if n in made and uses[n] == node.inputs.count(n)]
         for operand in sorted(ready, key=order.__getitem__, reverse=True):
-            if merged := merge(made[operand], node, operand):
-                del made[operand]
-                node = merged
-                break
-        made[node.output.name] = node
+            if both := merge(made[operand], node, operand):
+                for name in (*made.pop(operand).inputs, *node.inputs):
+                    uses[name] -= 1
+                for name in both.inputs:
+                    uses[name] += 1
+                return both
+        return None
+
+    for node in graph.nodes:
+        last = node
+        while (longer := merged(last)) is not None:
+            last = longer
+        made[last.output.name] = last
     return replace(graph, nodes=tuple(made.values()))

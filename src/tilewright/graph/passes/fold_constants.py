@@ -7,17 +7,17 @@ from dataclasses import replace
 import numpy as np
 
 from tilewright.graph.ir import Graph, Node
-from tilewright.graph.operators import OPERATORS
+from tilewright.graph.meaning import stored, value_of
 
 
 def fold_constants(graph: Graph) -> Graph:
     """Compute ahead every node that depends on nothing but constants."""
-    constants, kept = dict(graph.constants), list[Node]()
+    constants, kept, types = dict(graph.constants), list[Node](), graph.types
     for node in graph.nodes:
         if all(name in constants for name in node.inputs):
             operands = [constants[name] for name in node.inputs]
-            computed = OPERATORS[node.op].compute(operands, node.attributes)
-            whole = np.ascontiguousarray(computed)
+            computed = value_of(node, operands, [types[name] for name in node.inputs])
+            whole = np.ascontiguousarray(stored(computed, node.output.dtype))
             constants[node.output.name] = whole.reshape(node.output.shape)  # () as well
         else:
             kept.append(node)
