@@ -129,9 +129,16 @@ class Program:
 
     @property
     def normal(self) -> Program:
-        """The program in which operands that may be swapped stand newest first."""
+        """The program in which operands that may be swapped are ordered: the newest step first.
+
+        Inputs come after what steps make, in their own order.
+        """
+
+        def place(n: int) -> tuple[bool, int]:
+            return (n < self.inputs, n if n < self.inputs else -n)
+
         steps = (
-            Step(s.function, tuple(sorted(s.operands, reverse=True)), s.parameters)
+            Step(s.function, tuple(sorted(s.operands, key=place)), s.parameters)
             if s.function in _COMMUTATIVE
             else s
             for s in self.steps

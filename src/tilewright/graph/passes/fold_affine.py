@@ -50,7 +50,8 @@ def fold_affine(graph: Graph) -> Graph:
                 program, inputs = first, (addend,)
             else:
                 program, inputs = first.followed_by(rest), (addend, *extras)
-        nodes.append(replace(node, inputs=(node.inputs[0], by, *inputs), then=program))
+        then = program and program.normal
+        nodes.append(replace(node, inputs=(node.inputs[0], by, *inputs), then=then))
     return replace(graph, nodes=tuple(nodes), constants=constants)
 
 
