@@ -19,11 +19,11 @@ PATH = Path(__file__).parents[2] / "docs" / "onnx.md"
 _TEXT = """\
 # ONNX operators
 
-`tw.load_onnx` reads models of operator sets {oldest} to {newest}. It compiles for fixed shapes:
-extents that it leaves open are given, as in `shapes={{"input": (1, 3, 224, 224)}}`. What depends on
-constants and shapes alone is computed when the model is loaded, whatever the operator. A model
-with operators that are not supported is refused, once for all of them, with the names of their
-nodes and the reasons.
+`tw.load_onnx` reads models of operator sets {oldest} to {newest}. A model compiles for fixed
+shapes; extents that it leaves open are given, as in `shapes={{"input": (1, 3, 224, 224)}}`. What
+depends on constants and shapes alone is computed when the model is loaded, whatever the operator.
+A model with operators that are not supported is refused, once for all of them, with the names of
+their nodes and the reasons.
 
 The measure is the backend tests of the `onnx` package ({version}). `python -m tests.conformance`
 runs them all and prints what was refused; `--record` writes `tests/conformance/passed.txt` and this

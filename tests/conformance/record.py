@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import onnx
-from tests.conformance.check import GOOD, Outcome, Verdict
+from tests.conformance.check import BAD, GOOD, Outcome, Verdict
 
 PATH = Path(__file__).with_name("passed.txt")
 _MARKS = {
@@ -35,11 +35,12 @@ def read(path: Path = PATH) -> tuple[str, dict[str, Verdict]]:
 
 
 def lost(outcomes: Iterable[Outcome], recorded: dict[str, Verdict]) -> list[str]:
-    """Say which outcomes are worse than those on record."""
+    """Say which outcomes are worse than those on record, beside the bad, which are told anyway."""
     return [
         f"{outcome.name}: {recorded[outcome.name]} before, now {outcome.verdict}"
         f"{': ' if outcome.why else ''}{outcome.why}"
         for outcome in outcomes
         if outcome.name in recorded
+        and outcome.verdict not in BAD
         and list(Verdict).index(outcome.verdict) > list(Verdict).index(recorded[outcome.name])
     ]

@@ -134,6 +134,8 @@ def test_what_passed_is_read_back(tmp_path: Path) -> None:
     assert record.lost([PASSED, CONSTANT, REFUSED], recorded) == []
     worse = Outcome("a", "node", Verdict.WITH_PARAMETERS)
     assert record.lost([worse], recorded) == ["a: passed before, now passed, parameters constant"]
+    refused = Outcome("a", "node", Verdict.UNSUPPORTED, "cannot")
+    assert record.lost([refused], recorded) == ["a: passed before, now unsupported: cannot"]
     better = Outcome("b", "node", Verdict.PASSED)
     assert record.lost([better], recorded) == []
 
