@@ -49,7 +49,8 @@ class Node:
 
     `name` is the model's own name for it, for messages; `op` is a key of `operators.OPERATORS`.
     `then` is a program whose operand 0 is the operator's result, and whose others are the last
-    inputs of the node, repeated to its shape as NumPy does.
+    inputs of the node, repeated to its shape as NumPy does. `reads` holds operands, by number, that
+    the operator sees transposed, and how: axis i is axis `perm[i]` of the value.
     """
 
     name: str
@@ -58,6 +59,7 @@ class Node:
     outputs: tuple[Value, ...]
     attributes: Mapping[str, Attribute] = field(default_factory=dict[str, Attribute])
     then: Program | None = None
+    reads: tuple[tuple[int, Shape], ...] = ()
 
     @property
     def output(self) -> Value:

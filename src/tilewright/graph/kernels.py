@@ -11,8 +11,10 @@ import numpy as np
 
 from tilewright.errors import ExpressionError, ModelError
 from tilewright.graph.ir import Node, Shape, Type
+from tilewright.graph.meaning import seen
 from tilewright.graph.operators import OPERATORS
 from tilewright.ops.fused import Operand, fused
+from tilewright.ops.reordered import Reordered
 from tilewright.ops.varying import Varying
 from tilewright.tuning.task import Operator
 
@@ -29,7 +31,7 @@ def bound(node: Node, types: Mapping[str, Type], tolerance: float) -> Bound | No
     """Return what computes a node; None for a reshape, which computes nothing."""
     if node.op == "reshape":
         return None
-    operands = [types[name] for name in node.operands]
+    operands = seen([types[name] for name in node.operands], node.reads)
     try:
         work = OPERATORS[node.op].work(operands, node.attributes)
         kernel = _tolerant(work.kernel, tolerance)
@@ -37,6 +39,8 @@ def bound(node: Node, types: Mapping[str, Type], tolerance: float) -> Bound | No
         varying = _varying(kernel, dict(zip(work.names, operands, strict=True)))
         if varying:
             kernel = Varying(kernel, varying)
+        for i, perm in node.reads:
+            kernel = _reordered(kernel, work.names[i], operands[i].shape, perm)
         if node.then is not None:
             extras = [types[name] for name in node.extras]
             views = [viewed(t.shape, node.output.shape, shape_of(kernel)) for t in extras]
@@ -53,12 +57,43 @@ def bound(node: Node, types: Mapping[str, Type], tolerance: float) -> Bound | No
 
 def can_follow(node: Node, types: Mapping[str, Type], extras: Sequence[Shape]) -> bool:
     """Whether operands of these shapes can be read where a node's elements are made."""
+    operands = seen([types[name] for name in node.operands], node.reads)
     try:
-        work = OPERATORS[node.op].work([types[name] for name in node.operands], node.attributes)
+        work = OPERATORS[node.op].work(operands, node.attributes)
     except (ExpressionError, NotImplementedError):
         return False
     whole = shape_of(work.kernel)
     return all(viewed(shape, node.output.shape, whole) is not None for shape in extras)
+
+
+def can_read(node: Node, types: Mapping[str, Type], operand: int, perm: Shape) -> bool:
+    """Whether a node's kernel can read an operand in another order of its axes."""
+    operands = seen([types[name] for name in node.operands], node.reads)
+    try:
+        work = OPERATORS[node.op].work(operands, node.attributes)
+        _reordered(work.kernel, work.names[operand], operands[operand].shape, perm)
+    except (ExpressionError, NotImplementedError, ModelError):
+        return False
+    return True
+
+
+def _reordered(kernel: Any, tensor: str, shape: Shape, perm: Shape) -> Reordered:
+    """Return a kernel that reads a tensor of `shape` as a transposition by `perm` left it.
+
+    Each dimension that the kernel sees stands for some of the shape's, which must lie together.
+    """
+    view = next(t.shape for t in kernel.expression().inputs if t.name == tensor)
+    places: list[int] = []  # where each dimension of the view lies in memory
+    i = 0
+    for mine, theirs in _groups(shape, view):
+        axes = [perm[d] for d in range(i, i + mine) if shape[d] > 1]
+        i += mine
+        sizes = [n for n in view[len(places) : len(places) + theirs] if n > 1]
+        if len(sizes) > 1 or any(b - a != 1 for a, b in zip(axes, axes[1:], strict=False)):
+            raise ModelError(f"{kernel.name} cannot read {tensor!r} in the order {perm}.")
+        places += [axes[0] if axes else len(perm)] * theirs
+    order = tuple(sorted(range(len(view)), key=lambda d: (places[d], d)))
+    return Reordered(kernel, tensor, order)
 
 
 def viewed(shape: Shape, whole: Shape, view: Shape) -> Shape | None:

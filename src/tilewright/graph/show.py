@@ -20,6 +20,7 @@ def line(node: Node) -> str:
     outputs = ", ".join(_value(value) for value in node.outputs)
     text = f"{outputs} = {node.op}({', '.join(node.inputs)})"
     text = " ".join([text, *(f"{k}={_attribute(v)}" for k, v in node.attributes.items())])
+    text += "".join(f" reads {node.inputs[i]} as {_attribute(perm)}" for i, perm in node.reads)
     return text if node.then is None else f"{text} then {node.then}"
 
 

@@ -43,7 +43,8 @@ def _check(known: dict[str, Value], node: Node) -> None:
     missing = [name for name in node.inputs if name not in known]
     if missing:
         raise ModelError(f"{', '.join(missing)} read before it is made\n  {line(node)}")
-    made = type_of(node.op, [known[name].type for name in node.inputs], node.attributes, node.then)
+    inputs = [known[name].type for name in node.inputs]
+    made = type_of(node.op, inputs, node.attributes, node.then, node.reads)
     if (made.shape, made.dtype) != (node.output.shape, node.output.dtype):
         wanted = f"{made.dtype} {made.shape}"
         raise ModelError(f"the node makes {wanted}, but says it makes\n  {line(node)}")

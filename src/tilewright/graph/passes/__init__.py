@@ -10,6 +10,7 @@ from tilewright.graph.passes.fold_affine import fold_affine
 from tilewright.graph.passes.fold_constants import fold_constants
 from tilewright.graph.passes.fold_flatten import fold_flatten
 from tilewright.graph.passes.fold_pad import fold_pad
+from tilewright.graph.passes.fold_transposes import fold_transposes
 from tilewright.graph.passes.maps import absorb_maps, merge_maps, write_literals
 from tilewright.graph.passes.merge_equal import merge_equal
 from tilewright.graph.passes.merge_reshapes import merge_reshapes
@@ -36,6 +37,7 @@ def _optimize(graph: Graph) -> Graph:
     graph = merge_equal(graph)
     graph = fold_pad(graph)
     graph = fold_flatten(graph)
+    graph = fold_transposes(graph)
     graph = write_literals(graph)
     graph = absorb_maps(graph)
     graph = merge_maps(graph)

@@ -8,6 +8,7 @@ import numpy as np
 
 from tilewright.graph.ir import Graph, Node
 from tilewright.graph.kernels import can_follow
+from tilewright.graph.meaning import seen
 from tilewright.graph.operators import OPERATORS
 from tilewright.graph.passes.absorb import absorb
 from tilewright.ops.program import Program, Step
@@ -83,7 +84,8 @@ def absorb_maps(graph: Graph) -> Graph:
         if maker.then is not None:
             then = maker.then.followed_by(then)
         count = len(names)
-        result = OPERATORS[maker.op].infer([types[n] for n in maker.operands], maker.attributes)
+        operands = seen([types[n] for n in maker.operands], maker.reads)
+        result = OPERATORS[maker.op].infer(operands, maker.attributes)
         kinds = [result.dtype, *(types[name].dtype for name in names)]
         if count > MAX_INPUTS or _large(then, kinds):
             return None
@@ -91,7 +93,7 @@ def absorb_maps(graph: Graph) -> Graph:
             return None
         return replace(
             reader, op=maker.op, inputs=(*maker.operands, *names), attributes=maker.attributes,
-            then=then.normal,
+            then=then.normal, reads=maker.reads,
         )  # fmt: skip
 
     return absorb(graph, merge)

@@ -14,7 +14,7 @@ def merge_equal(graph: Graph) -> Graph:
     kept: list[Node] = []
     for node in graph.nodes:
         inputs = tuple(same.get(name, name) for name in node.inputs)
-        key = (node.op, inputs, tuple(sorted(node.attributes.items())), node.then)
+        key = (node.op, inputs, tuple(sorted(node.attributes.items())), node.then, node.reads)
         made = node.output.name
         if key in first and made not in graph.outputs:
             same[made] = first[key]
