@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -89,7 +90,7 @@ def _reordered(kernel: Any, tensor: str, shape: Shape, perm: Shape) -> Reordered
         axes = [perm[d] for d in range(i, i + mine) if shape[d] > 1]
         i += mine
         sizes = [n for n in view[len(places) : len(places) + theirs] if n > 1]
-        if len(sizes) > 1 or any(b - a != 1 for a, b in zip(axes, axes[1:], strict=False)):
+        if len(sizes) > 1 or any(b - a != 1 for a, b in pairwise(axes)):
             raise ModelError(f"{kernel.name} cannot read {tensor!r} in the order {perm}.")
         places += [axes[0] if axes else len(perm)] * theirs
     order = tuple(sorted(range(len(view)), key=lambda d: (places[d], d)))
