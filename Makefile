@@ -2,7 +2,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
 
-.PHONY: setup demo test check bench
+.PHONY: setup demo test check bench bench-networks
 
 setup: $(STAMP)
 
@@ -24,3 +24,6 @@ check: setup
 
 bench: setup
 	$(BIN)/python -m benchmarks.report
+
+bench-networks: setup
+	$(BIN)/python -m benchmarks.report networks

@@ -19,7 +19,7 @@ SECTIONS = {
     "depthwise": "MobileNet's layers",
     "rows": "Work that memory limits",
     "integer": "Integers of 8 bits",
-    "network": "ResNet-18",
+    "networks": "Networks",
     "levels": "Levels of x86",
     "search_rate": "Search",
 }

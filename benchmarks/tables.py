@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import isnan, nan, prod
 from typing import TypedDict
 
@@ -43,35 +43,52 @@ def geometric_mean(values: Sequence[float]) -> float:
 def against(seconds: Seconds) -> tuple[float, float]:
     """Return how many times faster ours is than PyTorch's best variant, and than the best peer.
 
-    Where there is none of these, that is nan, which tables leave out.
+    Where there is none of these, or not ours, that is nan, which tables leave out.
 
     >>> against({"tilewright": (1, 1), "pytorch eager": (3, 3), "pytorch mv": (2, 2), "x": (4, 4)})
     (2.0, 2.0)
     """
     others = {name: medians[0] for name, medians in seconds.items() if name != OWN}
     torch = [median for name, median in others.items() if name.startswith("pytorch")]
-    ours = seconds[OWN][0]
+    ours = seconds[OWN][0] if OWN in seconds else nan
     torch_best, best = (min(group, default=nan) / ours for group in (torch, others.values()))
     return torch_best, best
 
 
 def speeds(rows: Mapping[str, Row]) -> str:
     """Return median GFLOP/s (in brackets the best) and share of the peak of each subject."""
-    names = list(dict.fromkeys(name for row in rows.values() for name in row["seconds"]))
+
+    def cell(work: str, name: str) -> str:
+        row = rows[work]
+        return speed(row["flops"], *row["seconds"][name], row["peak"])
+
+    return compared({work: row["seconds"] for work, row in rows.items()}, cell)
+
+
+def compared(
+    rows: Mapping[str, Seconds],
+    cell: Callable[[str, str], str],
+    weights: Mapping[str, int] | None = None,
+    mean: str = "geometric mean",
+) -> str:
+    """Return `cell` of each work and subject, how much faster ours is, and the means of that.
+
+    A work counts as often in the means as `weights` say, or once.
+    """
+    found = dict.fromkeys(name for seconds in rows.values() for name in seconds)
+    names = sorted(found, key=lambda name: name != OWN)  # ours first
     lines: list[list[str]] = []
     ratios: list[tuple[float, float]] = []
-    for work, row in rows.items():
-        seconds = row["seconds"]
-        cells = [
-            speed(row["flops"], *seconds[name], row["peak"]) if name in seconds else "-"
-            for name in names
-        ]
-        ratios.append(against(seconds))
-        lines.append([work, *cells, *map(times, ratios[-1])])
-    lines.append(["geometric mean", *[""] * len(names), *means(ratios)])
+    for work, seconds in rows.items():
+        cells = [cell(work, name) if name in seconds else "-" for name in names]
+        faster = against(seconds)
+        ratios += [faster] * (1 if weights is None else weights[work])
+        lines.append([work, *cells, *map(times, faster)])
     header = ["work", *names, "against torch", "against best"]
-    absent = [len(header) - 2 + i for i, mean in enumerate(means(ratios)) if mean == "-"]
-    kept = [i for i in range(len(header)) if i not in absent]
+    absent = [i for i in (-2, -1) if all(line[i] == "-" for line in lines)]
+    kept = [i for i in range(len(header)) if i - len(header) not in absent]
+    if ratios and len(absent) < 2:
+        lines.append([mean, *[""] * len(names), *means(ratios)])
     return table([header[i] for i in kept], [[line[i] for i in kept] for line in lines])
 
 

@@ -1,10 +1,10 @@
 """What a user would run instead: the same work, prepared in other libraries' best form.
 
 A peer is a module with `NAME`, `SETTINGS` (a sentence), `versions()`, `convolution(work, threads)`,
-`matmul(work, threads)`, `rows(work, threads)` and `network(path, threads, data)`. The last four
+`matmul(work, threads)`, `rows(work, threads)` and `network(path, threads, *data)`. The last four
 return subjects, one for each variant of the peer; `convolution(..., layouts=True)` adds those whose
-data lie as is rarely best. `threads` is set for the whole process, so give each number of threads a
-process of its own.
+data lie as is rarely best. They raise NotImplementedError for what the peer is not given here.
+`threads` is set for the whole process, so give each number of threads a process of its own.
 """
 
 from __future__ import annotations

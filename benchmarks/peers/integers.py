@@ -132,7 +132,7 @@ def litert(work: IntegerConvolution, threads: int) -> Subject:
     x = writer.value(work.data.shape, eight)
     made = writer.convolution(
         writer.pad(x, (work.of.padding,) * 4), work.weights, np.zeros(work.of.co, np.int32),
-        (work.of.stride,) * 2, relu=False, scales=Quantized(tuple(work.scale.tolist())), made=eight,
+        (work.of.stride,) * 2, scales=Quantized(tuple(work.scale.tolist())), made=eight,
     )  # fmt: skip
     data = (work.data.astype(np.int16) - 128).astype(np.int8)
     inner = subject(writer.finish([x], made), threads, data)

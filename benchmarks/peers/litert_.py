@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.metadata
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -32,7 +33,7 @@ def convolution(
     for layer in work.layers:
         value = writer.convolution(
             writer.pad(value, (layer.padding,) * 4), layer.weights, layer.biases,
-            (layer.stride,) * 2, relu=layer.relu,
+            (layer.stride,) * 2, activation="RELU" if layer.relu else "NONE",
         )  # fmt: skip
     return [subject(writer.finish([x], value), threads, work.data)]
 
@@ -63,10 +64,15 @@ def rows(work: Rows, threads: int) -> list[Subject]:
     return [subject(writer.finish(inputs, made), threads, *data)]
 
 
-def network(path: Path, threads: int, data: np.ndarray) -> list[Subject]:
+def network(path: Path, threads: int, *data: np.ndarray) -> list[Subject]:
     """Prepare the ONNX model at `path`, its batch normalisations folded, channels last."""
-    last = np.ascontiguousarray(data.transpose(0, 2, 3, 1))
-    return [subject(written(path), threads, last)]
+    made = subject(written(path), threads, *map(_moved, data))
+
+    def result() -> np.ndarray:
+        output = made.result()
+        return output.transpose(0, 3, 1, 2) if output.ndim == 4 else output
+
+    return [replace(made, result=result)]
 
 
 def subject(model: bytes, threads: int, *data: np.ndarray) -> Subject:
@@ -74,5 +80,18 @@ def subject(model: bytes, threads: int, *data: np.ndarray) -> Subject:
     interpreter.allocate_tensors()
     for given, array in zip(interpreter.get_input_details(), data, strict=True):
         interpreter.set_tensor(given["index"], array)
-    made = interpreter.get_output_details()[0]["index"]
-    return Subject(NAME, interpreter.invoke, lambda: interpreter.get_tensor(made), holds=model)
+    made, *others = (output["index"] for output in interpreter.get_output_details())
+    return Subject(
+        NAME,
+        interpreter.invoke,
+        lambda: interpreter.get_tensor(made),
+        holds=model,
+        others=lambda: [interpreter.get_tensor(other) for other in others],
+    )
+
+
+def _moved(array: np.ndarray) -> np.ndarray:
+    """Return images channels last, and integers as TensorFlow's converter takes them."""
+    if array.ndim == 4:
+        return np.ascontiguousarray(array.transpose(0, 2, 3, 1))
+    return array.astype(np.int32) if array.dtype == np.int64 else array

@@ -40,8 +40,8 @@ def rows(work: Rows, threads: int) -> list[Subject]:
     return [_subject(m, threads, *work.varying, variant=v) for v, m in models.items()]
 
 
-def network(path: Path, threads: int, data: np.ndarray) -> list[Subject]:
-    return [_subject(path.read_bytes(), threads, data)]
+def network(path: Path, threads: int, *data: np.ndarray) -> list[Subject]:
+    return [_subject(path.read_bytes(), threads, *data)]
 
 
 def _subject(
@@ -62,10 +62,12 @@ def _subject(
     ]
     for wanted, array in zip(session.get_inputs(), given, strict=True):
         binding.bind_cpu_input(wanted.name, array)
-    binding.bind_output(session.get_outputs()[0].name)
+    for made in session.get_outputs():
+        binding.bind_output(made.name)
     return Subject(
         named(NAME, variant),
         lambda: session.run_with_iobinding(binding),
         lambda: binding.copy_outputs_to_cpu()[0],
         holds=given,
+        others=lambda: binding.copy_outputs_to_cpu()[1:],
     )

@@ -40,8 +40,8 @@ def rows(work: Rows, threads: int) -> list[Subject]:
     return [_subject(m, threads, *work.varying, variant=v) for v, m in models.items()]
 
 
-def network(path: Path, threads: int, data: np.ndarray) -> list[Subject]:
-    return [_subject(path.read_bytes(), threads, data)]
+def network(path: Path, threads: int, *data: np.ndarray) -> list[Subject]:
+    return [_subject(path.read_bytes(), threads, *data)]
 
 
 def _subject(
@@ -64,11 +64,13 @@ def _subject(
     for i, array in enumerate(data):
         given = fitting(array, len(compiled.input(i).partial_shape))
         request.set_input_tensor(i, openvino.Tensor(given))
+    others = range(1, len(compiled.outputs))
     return Subject(
         named(NAME, variant),
         request.infer,
         lambda: np.array(request.get_output_tensor(0).data),
         holds=data,
+        others=lambda: [np.array(request.get_output_tensor(i).data) for i in others],
     )
 
 

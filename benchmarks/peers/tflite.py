@@ -22,8 +22,8 @@ _TYPES = {
     np.dtype(np.int32): _KINDS.INT32,
     np.dtype(np.int8): _KINDS.INT8,
 }
-_RELU = {False: schema.ActivationFunctionType.NONE, True: schema.ActivationFunctionType.RELU}
-_VERSIONS = {"CONV_2D": 3, "PAD": 2}  # those that take integers
+_ACTIVATIONS = schema.ActivationFunctionType  # NONE, RELU, RELU6
+_VERSIONS = {"CONV_2D": 3, "PAD": 2, "TRANSPOSE_CONV": 4}  # those that take integers, or a bias
 
 
 @dataclass(frozen=True)
@@ -49,6 +49,10 @@ class Writer:
         """Declare an input, of int8 if it is quantized."""
         return self._tensor(tuple(shape), _kind(quantized), 0, quantized)
 
+    def indices(self, shape: Sequence[int]) -> int:
+        """Declare an input of int32."""
+        return self._tensor(tuple(shape), _KINDS.INT32, 0, None)
+
     def constant(self, array: Array | np.float32, quantized: Quantized | None = None) -> int:
         # The schema asks for bytes; an array of them is written in one go.
         held = np.frombuffer(np.ascontiguousarray(array).tobytes(), np.uint8)
@@ -69,8 +73,8 @@ class Writer:
         return self.call("PADV2", [x, around, filled], shape, schema.PadV2OptionsT())
 
     def convolution(
-        self, x: int, weights: Array, bias: Array, stride: Sequence[int], *, relu: bool,
-        scales: Quantized | None = None, made: Quantized | None = None,
+        self, x: int, weights: Array, bias: Array, stride: Sequence[int], *,
+        activation: str = "NONE", scales: Quantized | None = None, made: Quantized | None = None,
     ) -> int:  # fmt: skip
         """Convolve without padding; weights are (kernel, kernel, ci, co), of 1 ci if depthwise.
 
@@ -90,7 +94,7 @@ class Writer:
             code, front, options = "CONV_2D", 3, schema.Conv2DOptionsT()
         options.padding = schema.Padding.VALID
         options.strideH, options.strideW = sy, sx
-        options.fusedActivationFunction = _RELU[relu]
+        options.fusedActivationFunction = getattr(_ACTIVATIONS, activation)
         given = [
             x,
             self.constant(np.moveaxis(weights, front, 0), scales),
@@ -109,18 +113,49 @@ class Writer:
         shape = (n, (h - kh) // sy + 1, (w - kw) // sx + 1, c)
         return self.call("MAX_POOL_2D", [x], shape, options)
 
+    def grow(
+        self, x: int, weights: Array, bias: Array, stride: Sequence[int], pads: Sequence[int],
+        activation: str = "NONE",
+    ) -> int:  # fmt: skip
+        """Convolve transposed; weights are (kernel, kernel, ci, co)."""
+        (n, h, w, _), (kh, kw, _, co), (sy, sx) = self.shapes[x], weights.shape, stride
+        top, left, bottom, right = pads
+        same = top == bottom and left == right and (2 * top, 2 * left) == (kh - sy, kw - sx)
+        if any(pads) and not same:
+            raise NotImplementedError(f"LiteRT has no padding of {tuple(pads)} here")
+        shape = (n, (h - 1) * sy + kh - top - bottom, (w - 1) * sx + kw - left - right, co)
+        given = [
+            self.constant(np.array(shape, np.int32)),
+            self.constant(weights.transpose(3, 0, 1, 2)),
+            x,
+            self.constant(bias),
+        ]
+        padding = schema.Padding.SAME if any(pads) else schema.Padding.VALID
+        fused = getattr(_ACTIVATIONS, activation)
+        return self.call(
+            "TRANSPOSE_CONV", given, shape, schema.TransposeConvOptionsT(padding, sx, sy, fused)
+        )
+
     def dense(self, x: int, weights: Array) -> int:
         """Multiply rows by constant weights (in, out)."""
-        given = [x, self.constant(weights.T), self.constant(np.zeros(weights.shape[1], np.float32))]
-        shape = (*self.shapes[x][:-1], weights.shape[1])
-        return self.call("FULLY_CONNECTED", given, shape, schema.FullyConnectedOptionsT())
+        zeros = np.zeros(weights.shape[1], np.float32)
+        return self.product(x, self.constant(weights.T), self.constant(zeros))
 
-    def add(self, a: int, b: int, *, relu: bool = False) -> int:
+    def product(self, x: int, weights: int, bias: int, activation: str = "NONE") -> int:
+        """Multiply rows by weights (out, in) and add a bias."""
+        shape = (*self.shapes[x][:-1], self.shapes[weights][0])
+        options = schema.FullyConnectedOptionsT(getattr(_ACTIVATIONS, activation))
+        options.keepNumDims = len(shape) > 2
+        return self.call("FULLY_CONNECTED", [x, weights, bias], shape, options)
+
+    def add(self, a: int, b: int, activation: str = "NONE") -> int:
         shape = np.broadcast_shapes(self.shapes[a], self.shapes[b])
-        return self.call("ADD", [a, b], shape, schema.AddOptionsT(_RELU[relu]))
+        options = schema.AddOptionsT(getattr(_ACTIVATIONS, activation))
+        return self.call("ADD", [a, b], shape, options)
 
-    def relu(self, x: int) -> int:
-        return self.call("RELU", [x], self.shapes[x])
+    def elementwise(self, code: str, x: int) -> int:
+        """Apply RELU, RELU6, LOGISTIC or TANH."""
+        return self.call(code, [x], self.shapes[x])
 
     def gelu(self, x: int) -> int:
         return self.call("GELU", [x], self.shapes[x], schema.GeluOptionsT(approximate=False))
@@ -153,24 +188,53 @@ class Writer:
         wanted = self.constant(np.array(shape, np.int32))
         return self.call("RESHAPE", [x, wanted], shape, schema.ReshapeOptionsT(list(shape)))
 
+    def rows_of(self, table: int, indices: int) -> int:
+        shape = (*self.shapes[indices], *self.shapes[table][1:])
+        return self.call("GATHER", [table, indices], shape, schema.GatherOptionsT())
+
+    def cut(self, x: int, begin: int, count: int) -> int:
+        """Return so many of the first dimension."""
+        shape = self.shapes[x]
+        first = np.array([begin, *[0] * (len(shape) - 1)], np.int32)
+        size = np.array([count, *shape[1:]], np.int32)
+        given = [x, self.constant(first), self.constant(size)]
+        return self.call("SLICE", given, tuple(size.tolist()), schema.SliceOptionsT())
+
+    def split(self, x: int, axis: int, count: int) -> list[int]:
+        shape = list(self.shapes[x])
+        shape[axis] //= count
+        given = [self.constant(np.array(axis, np.int32)), x]
+        made = [self._tensor(tuple(shape), _KINDS.FLOAT32, 0, None) for _ in range(count)]
+        self._operator("SPLIT", given, made, schema.SplitOptionsT(count))
+        return made
+
+    def join(self, parts: Sequence[int], axis: int) -> int:
+        shape = list(self.shapes[parts[0]])
+        shape[axis] = sum(self.shapes[part][axis] for part in parts)
+        options = schema.ConcatenationOptionsT(axis)
+        return self.call("CONCATENATION", list(parts), tuple(shape), options)
+
     def call(
         self, code: str, inputs: list[int], shape: tuple[int, ...], options: Any = None,
         quantized: Quantized | None = None,
     ) -> int:  # fmt: skip
         """Add an operator of the schema's name; return its result."""
+        made = self._tensor(shape, _kind(quantized), 0, quantized)
+        self._operator(code, inputs, [made], options)
+        return made
+
+    def _operator(self, code: str, inputs: list[int], outputs: list[int], options: Any) -> None:
         if code not in self._codes:
             self._codes.append(code)
-        made = self._tensor(shape, _kind(quantized), 0, quantized)
-        operator = schema.OperatorT(self._codes.index(code), inputs, [made])
+        operator = schema.OperatorT(self._codes.index(code), inputs, outputs)
         if options is not None:
             operator.builtinOptions = options
             kind = type(options).__name__.removesuffix("T")
             operator.builtinOptionsType = getattr(schema.BuiltinOptions, kind)
         self._operators.append(operator)
-        return made
 
-    def finish(self, inputs: list[int], output: int) -> bytes:
-        graph = schema.SubGraphT(self._tensors, inputs, [output], self._operators)
+    def finish(self, inputs: list[int], *outputs: int) -> bytes:
+        graph = schema.SubGraphT(self._tensors, inputs, list(outputs), self._operators)
         codes = [
             schema.OperatorCodeT(
                 deprecatedBuiltinCode=min(getattr(_CODES, code), 127),

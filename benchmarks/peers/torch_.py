@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import shutil
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import redirect_stderr
 from io import StringIO
 from pathlib import Path
@@ -28,10 +28,12 @@ SETTINGS = (
     "inference mode, threads set; `eager` and `compile` (Inductor, max-autotune, frozen weights) "
     "channels last, or `nchw`; `mkldnn` with weights packed ahead"
 )
+COMPILER = shutil.which("g++")
 
 
 def versions() -> str:
-    return f"torch {torch.__version__}"
+    missing = "" if COMPILER else ", without torch.compile, which lacks a C++ compiler (g++)"
+    return f"torch {torch.__version__}{missing}"
 
 
 def convolution(
@@ -39,7 +41,7 @@ def convolution(
 ) -> list[Subject]:
     data = torch.from_numpy(np.ascontiguousarray(work.data.transpose(0, 3, 1, 2)))
     last = data.contiguous(memory_format=torch.channels_last)
-    subjects = _subjects(_module(work), last, threads, compiled)
+    subjects = _subjects(_channels_last(_module(work)), last, threads, compiled)
     if layouts:
         subjects += _subjects(_module(work), data, threads, compiled, variant=" nchw")
     subjects.append(_packed(_module(work), data))
@@ -66,11 +68,17 @@ def rows(work: Rows, threads: int, *, compiled: bool = True) -> list[Subject]:
     ]
 
 
-def network(path: Path, threads: int, data: np.ndarray, *, compiled: bool = True) -> list[Subject]:
+def network(path: Path, threads: int, *data: np.ndarray, compiled: bool = True) -> list[Subject]:
     """Prepare the ONNX model at `path`, its batch normalisations folded, in PyTorch's operators."""
+    given = [torch.from_numpy(array) for array in data]
     module = GraphModule.load(path).eval()
-    given = torch.from_numpy(data).contiguous(memory_format=torch.channels_last)
-    return _subjects(module, given, threads, compiled)
+    if given[0].ndim != 4:
+        return _subjects(module, given, threads, compiled)
+    last = given[0].contiguous(memory_format=torch.channels_last)
+    return [
+        *_subjects(module, given, threads, False, variant=" nchw"),
+        *_subjects(_channels_last(GraphModule.load(path).eval()), last, threads, compiled),
+    ]
 
 
 class _Row(nn.Module):
@@ -114,23 +122,32 @@ def _linear(weights: np.ndarray) -> nn.Module:
     return module.eval()
 
 
-def _subjects(
-    module: nn.Module, data: torch.Tensor, threads: int, compiled: bool, variant: str = ""
-) -> list[Subject]:
-    """Return the module run eagerly and compiled; its weights take the order of its data."""
-    torch.set_num_threads(threads)
-    last = data.ndim == 4 and data.is_contiguous(memory_format=torch.channels_last)
+def _channels_last(module: nn.Module) -> nn.Module:
+    """Let a module's weights lie as its data do."""
     for tensor in (*module.parameters(), *module.buffers()):
-        if tensor.ndim == 4 and last:
+        if tensor.ndim == 4:
             tensor.data = tensor.data.contiguous(memory_format=torch.channels_last)
-    subjects = [_subject(f"eager{variant}", lambda: module(data))]
-    if compiled and shutil.which("g++"):
+    return module
+
+
+def _subjects(
+    module: nn.Module,
+    data: torch.Tensor | Sequence[torch.Tensor],
+    threads: int,
+    compiled: bool,
+    variant: str = "",
+) -> list[Subject]:
+    """Return the module run eagerly and compiled."""
+    torch.set_num_threads(threads)
+    given = (data,) if isinstance(data, torch.Tensor) else data
+    subjects = [_subject(f"eager{variant}", lambda: module(*given))]
+    if compiled and COMPILER:
         from torch._inductor import config, select_algorithm
 
         config.freezing = True
         select_algorithm.PRINT_AUTOTUNE = False
         fast = torch.compile(module, mode="max-autotune")
-        subjects.append(_subject(f"compile{variant}", lambda: fast(data)))
+        subjects.append(_subject(f"compile{variant}", lambda: fast(*given)))
     return subjects
 
 
@@ -159,4 +176,13 @@ def _subject(
     with warnings.catch_warnings(), redirect_stderr(StringIO()):
         warnings.simplefilter("ignore")  # Inductor warns of itself and prints what it tried
         run()  # compile and choose algorithms now, not in the first sample
-    return Subject(named(NAME, variant), run, lambda: dense(made[0]).numpy())
+
+    def outputs() -> tuple[torch.Tensor, ...]:
+        return made[0] if isinstance(made[0], tuple) else (made[0],)
+
+    return Subject(
+        named(NAME, variant),
+        run,
+        lambda: dense(outputs()[0]).numpy(),
+        others=lambda: [output.numpy() for output in outputs()[1:]],
+    )

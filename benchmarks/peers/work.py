@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
-from tilewright.graph.operators.conv2d import Conv2d
+from tilewright.graph.ir import Type
+from tilewright.graph.operators.conv import Conv
 
 
 @dataclass(frozen=True)
 class Subject:
     """Prepared work: call it to run it once; `result` returns what the last run computed.
 
-    `holds` is what the library reads without keeping it alive.
+    `holds` is what the library reads without keeping it alive; `others` returns what a network
+    computed besides its first output.
     """
 
     name: str
     run: Callable[[], object]
     result: Callable[[], np.ndarray]
     holds: object = None
+    others: Callable[[], Sequence[np.ndarray]] = tuple
 
     def __call__(self) -> None:
         self.run()
@@ -101,12 +104,10 @@ class Convolution:
             "pads": (self.padding,) * 4,
             "dilations": (1, 1),
             "groups": self.groups,
-            "bias": 1,
-            "residual": 0,
-            "relu": int(self.relu),
         }
-        given = [array.astype(data.dtype) for array in (self.weights, self.biases)]
-        return Conv2d().compute([data, *given], attributes)
+        types = [Type(array.shape) for array in (data, self.weights)]
+        sums = Conv().compute([data, self.weights], types, attributes) + self.biases
+        return (np.maximum(sums, 0) if self.relu else sums).astype(data.dtype)
 
 
 @dataclass(frozen=True)
@@ -206,9 +207,16 @@ def fitting(array: np.ndarray, dimensions: int) -> np.ndarray:
     return array[None] if array.ndim < dimensions else array
 
 
-def error(subject: Subject, answer: np.ndarray) -> float:
-    """Run once and return the largest difference from `answer`, over its root mean square."""
+def error(subject: Subject, *answers: np.ndarray) -> float:
+    """Run once and return the largest difference of an output from its answer.
+
+    It is in parts of the root mean square of that answer.
+    """
     subject()
-    got = subject.result().astype(np.float64).reshape(answer.shape)
-    difference = np.abs(got - answer).max()
+    outputs = (subject.result(), *subject.others())
+    return max(_error(*pair) for pair in zip(outputs, answers, strict=True))
+
+
+def _error(got: np.ndarray, answer: np.ndarray) -> float:
+    difference = np.abs(got.astype(np.float64).reshape(answer.shape) - answer).max()
     return float(difference / np.sqrt(np.mean(np.square(answer, dtype=np.float64))))

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import numpy as np
+import onnx
 import pytest
-from benchmarks.models import resnet18
+from benchmarks.models import dcgan, dqn, lstm, mobilenet_v1, resnet18
+from benchmarks.networks import answers, inputs
 from benchmarks.peers import available
 from benchmarks.peers.rows import Rows, gelu, layer_norm, matvec, softmax
 from benchmarks.peers.work import (
@@ -19,9 +22,11 @@ from benchmarks.peers.work import (
     Chain,
     Convolution,
     Matmul,
+    Subject,
     error,
 )  # fmt: skip
-from tests.graph.models import by_onnxruntime, floats, save
+from onnx import helper
+from tests.graph.models import save, write
 
 PEERS = available()[0]
 DEPTH = Convolution("depthwise", 8, 6, 6, 3, 2, groups=6, bias=True, relu=True)
@@ -75,13 +80,48 @@ def test_matmul(peer: ModuleType) -> None:
         assert error(subject, work.answer) < TOLERANCE, subject.name
 
 
+SMALL: dict[str, Callable[[], onnx.ModelProto]] = {
+    "resnet18": lambda: resnet18.build(32, 8, classes=20),
+    "mobilenet_v1": lambda: mobilenet_v1.build(32, 8, classes=20, batch=2),
+    "dqn": lambda: dqn.build(44, 4, 16),
+    "dcgan": lambda: dcgan.build(2, noise=5, doublings=2, batch=2),
+    "lstm": lambda: lstm.build(3, 8, 20, batch=2),
+    "lstm of one step": lambda: lstm.build(1, 8, 20),
+    "lstm of cells": lambda: lstm.build(3, 8, 20, batch=2, cells=True),
+}
+
+
+@pytest.mark.parametrize("name", SMALL)
 @pytest.mark.parametrize("peer", PEERS, ids=lambda peer: peer.NAME)
-def test_network(peer: ModuleType, tmp_path: Path) -> None:
-    path = save(resnet18.build(32, 8, classes=20), tmp_path / "m.onnx")
-    x = floats(np.random.default_rng(0), 1, 3, 32, 32)
-    (answer,) = by_onnxruntime(path, {"input": x})
-    for subject in peer.network(path, 1, x, **options(peer)):
-        assert error(subject, answer) < TOLERANCE, subject.name
+def test_network(peer: ModuleType, name: str, tmp_path: Path) -> None:
+    """All outputs of all networks are those of ONNX's own evaluation, in every variant."""
+    model = SMALL[name]()
+    path = save(model, tmp_path / "m.onnx")
+    given = inputs(model)
+    right = answers(model, given)
+    subjects = peer.network(path, 1, *given.values(), **options(peer))
+    assert subjects
+    for subject in subjects:
+        assert error(subject, *right) < TOLERANCE, subject.name
+        assert subject.name.startswith(peer.NAME)
+
+
+@pytest.mark.parametrize("peer", PEERS, ids=lambda peer: peer.NAME)
+def test_a_network_that_is_not_given_to_a_peer(peer: ModuleType, tmp_path: Path) -> None:
+    if not peer.__name__.endswith(("torch_", "litert_")):
+        pytest.skip("it reads ONNX itself")
+    path = write(tmp_path / "m.onnx", [helper.make_node("Det", ["x"], ["y"])], {"x": (2, 2)}, {})
+    with pytest.raises(NotImplementedError, match="is not given Det"):
+        peer.network(path, 1, np.eye(2, dtype=np.float32), **options(peer))
+
+
+def test_errors_are_of_all_outputs() -> None:
+    one, two = np.ones(3), np.full(3, 2.0)
+    subject = Subject("s", lambda: None, lambda: one, others=lambda: [one])
+    assert error(subject, one, one) == 0
+    assert error(subject, one, two) == 0.5
+    with pytest.raises(ValueError, match="longer"):
+        error(subject, one, one, one)
 
 
 @pytest.mark.parametrize("peer", PEERS, ids=lambda peer: peer.NAME)

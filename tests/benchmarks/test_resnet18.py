@@ -6,7 +6,6 @@ from pathlib import Path
 
 import numpy as np
 import onnx
-import pytest
 from benchmarks.models import resnet18
 from tests.graph.models import by_onnxruntime, floats, save
 
@@ -31,13 +30,3 @@ def test_the_whole_net_has_torchvisions_size_and_sane_activations(tmp_path: Path
     (y,) = interpret(graph, [x])
     assert 0.1 < y.std() < 10
     np.testing.assert_allclose(y, by_onnxruntime(path, {"input": x})[0], rtol=1e-4, atol=5e-5)
-
-
-def test_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    small = resnet18.build(32, 8, (1,))
-    monkeypatch.setattr(resnet18, "build", lambda: small)
-    path = tmp_path / "r.onnx"
-    resnet18.main([str(path)])
-    assert path.read_bytes() == small.SerializeToString(deterministic=True)
-    with pytest.raises(SystemExit, match="usage"):
-        resnet18.main([])

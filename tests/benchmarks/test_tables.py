@@ -5,7 +5,7 @@ from __future__ import annotations
 import doctest
 import math
 
-from benchmarks import depthwise, integer, levels, network, rows, tables
+from benchmarks import depthwise, integer, levels, networks, rows, tables
 
 SECONDS = {"tilewright": (1e-3, 0.5e-3), "pytorch eager": (2e-3, 1e-3), "litert": (4e-3, 4e-3)}
 ROW = {"flops": 1e9, "peak": 2e12, "seconds": SECONDS}
@@ -44,7 +44,7 @@ def test_a_peer_that_is_absent_is_left_out() -> None:
             tables.speeds({"C1": ROW | {"seconds": seconds}}),
             rows._show({"rows": {"gelu": row}}, 1),
             depthwise._show({"rows": {"D1": ROW | {"seconds": seconds}}}, 2),
-            network._show({"seconds": seconds, "flops": 1e9, "peak": 1e12}, 2),
+            networks._show({"rows": {"dqn": {"seconds": seconds, "notes": []}}}, 2),
         ]
         for text in every:
             assert "nan" not in text
@@ -60,7 +60,7 @@ def test_every_benchmark_shows_well_formed_tables() -> None:
         integer._show(
             {"rows": {"C6 sums": {"operations": 1e9, "peak": 1e12, "seconds": SECONDS}}}, 2
         ),
-        network._show({"seconds": SECONDS, "flops": 1e9, "peak": 1e12}, 2),
+        networks._show({"rows": {"dqn": {"seconds": SECONDS, "notes": []}}}, 2),
         levels._show({"x86-64-v3": {"C6": ROW | {"seconds": (1e-3, 1e-3)}}}),
         rows._show(
             {
