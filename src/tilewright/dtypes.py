@@ -21,12 +21,17 @@ LLVM = {
     "bfloat16": "i16",
     "int8": "i8",
     "uint8": "i8",
+    "int16": "i16",
+    "uint16": "i16",
     "int32": "i32",
+    "uint32": "i32",
     "int64": "i64",
+    "uint64": "i64",
     "bool": "i8",
 }
 FLOATS = ("float32", "float64", "float16", "bfloat16")
 SHORT_FLOATS = ("float16", "bfloat16")
+UNSIGNED = ("uint8", "uint16", "uint32", "uint64")
 
 
 def check(dtype: Any) -> str:
@@ -93,6 +98,10 @@ def number(value: Any, dtype: str) -> float | int | None:
 
 def is_float(dtype: str) -> bool:
     return dtype in FLOATS
+
+
+def is_integer(dtype: str) -> bool:
+    return dtype != "bool" and not is_float(dtype)
 
 
 def nbytes(dtype: str) -> int:

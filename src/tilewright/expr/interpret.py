@@ -16,6 +16,7 @@ import numpy as np
 from tilewright import dtypes
 from tilewright.errors import ArgumentError
 from tilewright.expr.affine import Affine
+from tilewright.expr.integers import quotient, raised, remainder
 from tilewright.expr.scalar import (
     Binary,
     Cast,
@@ -41,6 +42,22 @@ UNARY = {
     "rint": np.rint,
     "sigmoid": lambda x: np.exp(-np.logaddexp(0.0, -x)),  # precise relative to itself
     "erf": np.vectorize(math.erf, otypes=[np.float64]),
+    "ceil": np.ceil,
+    "trunc": np.trunc,
+    "sign": np.sign,
+    "log1p": np.log1p,
+    "sin": np.sin,
+    "cos": np.cos,
+    "tan": np.tan,
+    "asin": np.arcsin,
+    "acos": np.arccos,
+    "atan": np.arctan,
+    "sinh": np.sinh,
+    "cosh": np.cosh,
+    "asinh": np.arcsinh,
+    "acosh": np.arccosh,
+    "atanh": np.arctanh,
+    "bitnot": np.bitwise_not,
 }
 BINARY = {
     "add": np.add,
@@ -48,6 +65,14 @@ BINARY = {
     "mul": np.multiply,
     "min": np.minimum,
     "max": np.maximum,
+    "pow": np.float_power,  # `power` takes the root for one half, which of -inf is NaN
+    "mod": np.mod,
+    "fmod": np.fmod,
+    "bitand": np.bitwise_and,
+    "bitor": np.bitwise_or,
+    "bitxor": np.bitwise_xor,
+    "shl": np.left_shift,
+    "shr": np.right_shift,
     "lt": np.less,
     "le": np.less_equal,
     "eq": np.equal,
@@ -123,13 +148,20 @@ def placed(t: Tensor, points: np.ndarray) -> np.ndarray:
     return out
 
 
-def quotient(a: Any, b: Any, dtype: str) -> Any:
-    """Divide integers, rounding to zero: by zero is 0, and the least by -1 stays itself."""
-    a, b = np.asarray(a, dtype), np.asarray(b, dtype)
-    divisor = np.where(b == 0, 1, b).astype(dtype)
-    with np.errstate(over="ignore"):
-        rounded = (a - np.fmod(a, divisor)) // divisor
-    return np.where(b == 0, 0, rounded).astype(dtype)
+def applied(op: str, a: Any, b: Any, dtype: str) -> Any:
+    """Apply an operation to two values of a type; what NumPy leaves open, `integers` answers."""
+    if dtypes.is_float(dtype):
+        return a / b if op == "div" else BINARY[op](a, b)
+    match op:
+        case "div":
+            return quotient(a, b, dtype)
+        case "mod" | "fmod":
+            return remainder(op, a, b, dtype)
+        case "pow":
+            return raised(a, b, dtype)
+        case _:
+            with np.errstate(over="ignore"):  # which NumPy says of single elements alone
+                return BINARY[op](a, b)
 
 
 def _sum(
@@ -188,11 +220,9 @@ def _value(value: Scalar, grid: dict[str, np.ndarray], values: dict[str, np.ndar
             return np.asarray(_value(inner, grid, values)).astype(wide)
         case Unary(op=op, value=inner):
             return UNARY[op](_value(inner, grid, values))
-        case Binary(op="div", left=left, right=right):
-            a, b = _value(left, grid, values), _value(right, grid, values)
-            return a / b if dtypes.is_float(value.dtype) else quotient(a, b, value.dtype)
         case Binary(op=op, left=left, right=right):
-            return BINARY[op](_value(left, grid, values), _value(right, grid, values))
+            a, b = _value(left, grid, values), _value(right, grid, values)
+            return applied(op, a, b, left.dtype)
         case _:
             raise NotImplementedError(f"no meaning for {type(value).__name__}")
 
@@ -215,5 +245,6 @@ def element(
 
 def nearest(value: Any, extent: int) -> Any:
     """Return where in a dimension a gathered index leads: from its end, and never out of it."""
-    value = np.asarray(value, np.int64)
+    value = np.asarray(value)
+    value = (np.minimum(value, extent) if value.dtype == np.uint64 else value).astype(np.int64)
     return np.clip(np.where(value < 0, value + extent, value), 0, extent - 1)

@@ -16,16 +16,15 @@ import numpy as np
 
 from tilewright import dtypes
 from tilewright.expr.interpret import (
-    BINARY,
     REDUCE,
     UNARY,
+    applied,
     at_points,
     contract,
     element,
     evaluate,
     factors,
     placed,
-    quotient,
 )
 from tilewright.expr.scalar import (
     COMPARE,
@@ -159,8 +158,12 @@ def _scalar(value: Scalar, grid: Mapping[str, Any], known: Mapping[str, Rough]) 
             return _cast(inner(source), source.dtype, dtype)
         case Unary(op=op, value=source, dtype=dtype):
             return _unary(op, inner(source), dtype)
-        case Binary(op=op, left=left, right=right, dtype=dtype):
-            return _binary(op, inner(left), inner(right), dtype)
+        case Binary(op="eq" | "ne" as op, left=left, right=right) if left == right:
+            known_value, error = inner(left)  # whether it is NaN
+            unsure = ~np.isfinite(error) if np.ndim(error) else False
+            return Rough(applied(op, known_value, known_value, left.dtype), unsure)
+        case Binary(op=op, left=left, right=right):
+            return _binary(op, inner(left), inner(right), left.dtype)
         case _:
             raise NotImplementedError(f"no rounding known of {type(value).__name__}")
 
@@ -201,26 +204,38 @@ def _cast(source: Rough, old: str, new: str) -> Rough:
 
 def _unary(op: str, source: Rough, dtype: str) -> Rough:
     value = UNARY[op](source.value)
-    if op in ("neg", "abs"):
+    if op in ("neg", "abs", "bitnot"):
         return Rough(value, source.error)
     error: Any = 0.0
-    if _is_rough(source):  # all of them are monotonic
+    if _is_rough(source):
         ends = [UNARY[op](source.value + sign * source.error) for sign in (-1, 1)]
         none = [np.isnan(each) for each in (value, *ends)]
         error = np.max([np.abs(end - value) for end in ends], axis=0)
         error = np.where(np.all(none, axis=0), 0.0, _or_anything(error))
-    if op in ("floor", "rint"):
+        error = _beyond_ends(op, source, value, error)
+    if op in ("floor", "rint", "ceil", "trunc", "sign"):
         return Rough(value, error)
     return _rounded(value, error, dtype, (1.0 if op == "sqrt" else FUNCTION_ULP) * np.abs(value))
 
 
+def _beyond_ends(op: str, source: Rough, value: Any, error: Any) -> Any:
+    """Return how far a function may go between the ends of what it is of; most are monotonic."""
+    match op:
+        case "sin" | "cos":
+            return _or_anything(np.minimum(source.error, 2.0))
+        case "tan":
+            branch = [np.rint((source.value + s * source.error) / np.pi) for s in (-1, 1)]
+            return np.where(branch[0] == branch[1], error, np.inf)
+        case "cosh":
+            return np.where(np.abs(source.value) <= source.error, value - 1 + error, error)
+        case _:
+            return error
+
+
 def _binary(op: str, a: Rough, b: Rough, dtype: str) -> Rough:
+    """Apply an operation to two values of a type."""
     is_rough = _is_rough(a) or _is_rough(b)
-    if op == "div":
-        whole = not dtypes.is_float(dtype)
-        value = quotient(a.value, b.value, dtype) if whole else a.value / b.value
-    else:
-        value = BINARY[op](a.value, b.value)
+    value = applied(op, a.value, b.value, dtype)
     if op in LOGIC:
         return Rough(value, np.logical_or(a.error, b.error) if is_rough else 0.0)
     if op in COMPARE:
@@ -241,13 +256,28 @@ def _binary(op: str, a: Rough, b: Rough, dtype: str) -> Rough:
                 least = np.abs(b.value) - b.error
                 error = (a.error + np.abs(value) * b.error) / np.where(least > 0, least, 0.0)
                 error = error + (0.0 if dtypes.is_float(dtype) else 1.0)
-            case _:
-                raise NotImplementedError(f"no rounding known of {op}")
+            case "mod" | "fmod":  # what is left is at most the divisor
+                error = np.abs(b.value) + b.error + np.abs(value)
+            case "pow" if dtypes.is_float(dtype):
+                error = _power_error(a, b, value)
+            case _:  # bits, and powers that wrap, may be any
+                error = np.inf
         # What is infinite or no number of operands that are so for certain is so for certain.
         certain = np.isfinite(a.error) & np.isfinite(b.error) & ~np.isfinite(value)
         certain = certain & ~(np.isfinite(a.value) & np.isfinite(b.value))
         error = np.where(certain, 0.0, _or_anything(error))
-    return _rounded(value, error, dtype, np.abs(value))
+    return _rounded(value, error, dtype, (FUNCTION_ULP if op == "pow" else 1.0) * np.abs(value))
+
+
+def _power_error(a: Rough, b: Rough, value: Any) -> Any:
+    """Return how far a power may be off: of bases above zero, or to one exponent, the corners."""
+    signs = [(s, t) for s in (-1, 1) for t in (-1, 1)]
+    corners = [np.float_power(a.value + s * a.error, b.value + t * b.error) for s, t in signs]
+    error = np.max([np.abs(corner - value) for corner in corners], axis=0)
+    crosses = np.abs(a.value) <= a.error
+    error = np.where(crosses, np.maximum(error, np.abs(value)), error)
+    unsure = (b.error > 0) & ((a.value < 0) | crosses) | crosses & (b.value < 0)
+    return np.where(unsure, np.inf, error)
 
 
 def _rounded(value: Any, error: Any, dtype: str, steps: Any) -> Rough:

@@ -16,8 +16,17 @@ from tilewright.expr.affine import Affine
 if TYPE_CHECKING:
     from tilewright.expr.tensor import Axis
 
-UNARY = ("neg", "abs", "exp", "log", "sqrt", "tanh", "sigmoid", "erf", "floor", "rint")
-BINARY = ("add", "sub", "mul", "div", "min", "max")
+UNARY = (
+    "neg", "abs", "exp", "log", "sqrt", "tanh", "sigmoid", "erf", "floor", "rint", "ceil", "trunc",
+    "sign", "log1p", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "asinh", "acosh",
+    "atanh", "bitnot",
+)  # fmt: skip
+BINARY = (
+    "add", "sub", "mul", "div", "min", "max", "pow", "mod", "fmod", "bitand", "bitor", "bitxor",
+    "shl", "shr",
+)  # fmt: skip
+OF_NUMBERS = ("neg", "abs", "sign")  # functions of integers, too; the others are of floats
+OF_INTEGERS = ("bitnot", "bitand", "bitor", "bitxor", "shl", "shr")
 COMPARE = ("lt", "le", "eq", "ne")
 LOGIC = ("and", "or")
 MAX_POWER = 8  # the greatest exponent that is written as multiplications
@@ -27,7 +36,7 @@ FAR = 1 << 60  # further than any index
 
 _SYMBOL = {
     "add": "+", "sub": "-", "mul": "*", "div": "/", "lt": "<", "le": "<=", "eq": "==", "ne": "!=",
-    "and": "and", "or": "or",
+    "and": "and", "or": "or", "bitand": "&", "bitor": "|", "bitxor": "^", "shl": "<<", "shr": ">>",
 }  # fmt: skip
 
 
@@ -95,11 +104,11 @@ class Scalar:
     def __invert__(self) -> Scalar:
         return invert(self)
 
-    def __pow__(self, exponent: Any) -> Scalar:
+    def __pow__(self, exponent: ScalarLike) -> Scalar:
         return power(self, exponent)
 
-    def __rpow__(self, base: Any) -> NoReturn:
-        raise ExpressionError(f"{base!r} ** {self}: write exp({self} * log of the base).")
+    def __rpow__(self, base: ScalarLike) -> Scalar:
+        return power(base, self)
 
     def __floordiv__(self, other: Any) -> NoReturn:
         raise ExpressionError(
@@ -109,11 +118,12 @@ class Scalar:
     def __rfloordiv__(self, other: Any) -> NoReturn:
         self.__floordiv__(other)
 
-    def __mod__(self, other: Any) -> NoReturn:
-        raise ExpressionError(f"{self} % {other}: write it with a division, as in x - x / y * y.")
+    def __mod__(self, other: ScalarLike) -> Scalar:
+        """Return what division leaves, with the sign of the divisor; of integers by zero 0."""
+        return binary("mod", self, other)
 
-    def __rmod__(self, other: Any) -> NoReturn:
-        self.__mod__(other)
+    def __rmod__(self, other: ScalarLike) -> Scalar:
+        return binary("mod", other, self)
 
     def __bool__(self) -> bool:
         kind = "a condition" if self.dtype == "bool" else "a value"
@@ -306,14 +316,25 @@ def _wider(value: Any) -> str:
     return next((t for t in wider if dtypes.number(value, t) is not None), "float64")
 
 
-def power(value: Scalar, exponent: Any) -> Scalar:
-    """Multiply `value` with itself; raise ExpressionError for other than a small whole number."""
+def power(value: ScalarLike, exponent: ScalarLike) -> Scalar:
+    """Raise a number to a power of its type; small whole ones are written as multiplications.
+
+    Integers wrap; to a power below zero they are 0, but for 1 and -1, of which it is exact.
+
+    >>> import tilewright as tw
+    >>> a = tw.tensor("A", (4,))
+    >>> tw.compute("B", (4,), lambda i: tw.power(a[i], 2) + 2.0 ** a[i])
+    B: float32 4 = ((A[i] * A[i]) + pow(2.0, A[i]))
+    """
     exponent = exponent.item() if isinstance(exponent, np.generic) else exponent
-    whole = dtypes.number(exponent, "int64") if isinstance(exponent, int | float) else None
-    if whole is None or not 0 <= whole <= MAX_POWER or isinstance(exponent, bool):
+    plain = isinstance(exponent, int | float) and not isinstance(exponent, bool)
+    whole = dtypes.number(exponent, "int64") if plain else None
+    if whole is None or not 0 <= whole <= MAX_POWER or not isinstance(value, Scalar):
+        return binary("pow", value, exponent)
+    if value.dtype == "bool":
         raise ExpressionError(
-            f"{value} ** {exponent}: an exponent is a whole number from 0 to {MAX_POWER}; "
-            "write sqrt(x) for x ** 0.5, 1 / x for x ** -1, and exp(log(x) * y) for others."
+            f"pow of {value} and {exponent}, the first of which is of bool: it takes numbers, "
+            "made by cast."
         )
     count = int(whole)
     if count == 0:
@@ -376,14 +397,18 @@ def invert(condition: Scalar) -> Scalar:
 
 
 def unary(op: str, value: ScalarLike) -> Unary:
-    """Apply a function of one scalar: `neg` and `abs` to any number, the others to floats."""
+    """Apply a function of one scalar: of any number, of an integer, or of a float."""
     x = scalar(value, "float32")
-    numbers = op in ("neg", "abs") and x.dtype != "bool"
-    if not dtypes.is_float(x.dtype) and not numbers:
-        wanted = "a number" if op in ("neg", "abs") else "float32 or float64"
+    if op in OF_INTEGERS:
+        fits, wanted, into = dtypes.is_integer(x.dtype), "an integer", "int32"
+    elif op in OF_NUMBERS:
+        fits, wanted, into = x.dtype != "bool", "a number", "float32"
+    else:
+        fits, wanted, into = dtypes.is_float(x.dtype), "float32 or float64", "float32"
+    if not fits:
         raise ExpressionError(
             f"{op} of {x}, which is of {x.dtype}: it takes {wanted}; "
-            "cast it, as in cast('float32', ...)."
+            f"cast it, as in cast({into!r}, ...)."
         )
     return Unary(op, x, x.dtype)
 
@@ -404,6 +429,11 @@ def binary(op: str, left: ScalarLike, right: ScalarLike) -> Scalar:
         wanted = "conditions, made by comparing" if op in LOGIC else "numbers, made by cast"
         raise ExpressionError(
             f"{op} of {a} and {b}, which are of {a.dtype} and {b.dtype}: it takes {wanted}."
+        )
+    if op in OF_INTEGERS and not dtypes.is_integer(a.dtype):
+        raise ExpressionError(
+            f"{op} of {a} and {b}, which are of {a.dtype}: it takes integers; "
+            "cast them, as in cast('int32', ...)."
         )
     return Binary(op, a, b, "bool" if op in COMPARE or op in LOGIC else a.dtype)
 

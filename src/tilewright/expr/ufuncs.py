@@ -37,8 +37,15 @@ _INSTEAD = {
     "logical_not": "~x",
     "logical_and": "x & y",
     "logical_or": "x | y",
-} | {f: f"tw.{f}(x)" for f in ("exp", "log", "sqrt", "tanh", "floor", "rint")} \
-  | {f: f"tw.{f}(x, y)" for f in ("maximum", "minimum")}  # fmt: skip
+    "logical_xor": "tw.not_equal(x, y)",
+    "reciprocal": "1 / x",
+} | {f: f"tw.{f}(x)" for f in (
+    "exp", "log", "sqrt", "tanh", "floor", "rint", "ceil", "trunc", "sign", "log1p", "sin", "cos",
+    "tan", "sinh", "cosh", "isnan", "isinf",
+)} | {f"arc{f}": f"tw.a{f}(x)" for f in ("sin", "cos", "tan", "sinh", "cosh", "tanh")} \
+  | {f: f"tw.{f}(x, y)" for f in (
+    "maximum", "minimum", "fmod", "bitwise_xor", "left_shift", "right_shift",
+)}  # fmt: skip
 
 
 def apply(ufunc: Any, method: str, inputs: tuple[Any, ...]) -> Any:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
 from tilewright import dtypes
-from tilewright.expr.interpret import evaluate, nearest, quotient
+from tilewright.expr.interpret import UNARY, applied, evaluate, nearest
 from tilewright.expr.scalar import (
     Binary,
     Cast,
@@ -26,7 +26,18 @@ from tilewright.loops.nodes import Block, Buffer, Nest, Node
 
 NEUTRAL = {"sum": 0.0, "prod": 1.0, "max": -math.inf, "min": math.inf}
 
-_UNARY = {
+
+def _by_numpy(op: str) -> Callable[[float], float]:
+    """Return a function of one number, which is as NumPy has it where Python's would raise."""
+
+    def function(x: float) -> float:
+        with np.errstate(all="ignore"):
+            return float(UNARY[op](np.float64(x)))
+
+    return function
+
+
+_UNARY: dict[str, Callable[[Any], Any]] = {op: _by_numpy(op) for op in UNARY} | {
     "neg": lambda x: -x,
     "abs": abs,
     "exp": lambda x: math.inf if x > 709 else math.exp(x),
@@ -37,7 +48,10 @@ _UNARY = {
     "rint": lambda x: round(x) if math.isfinite(x) else x,
     "erf": math.erf,
     "sigmoid": lambda x: 0.5 + 0.5 * math.tanh(0.5 * x),
+    "sign": lambda x: (x > 0) - (x < 0) if x == x else x,
+    "bitnot": lambda x: ~x,
 }
+_BY_NUMPY = ("div", "mod", "fmod", "pow", "shl", "shr")
 _BINARY = {
     "add": lambda a, b: a + b,
     "sub": lambda a, b: a - b,
@@ -50,6 +64,9 @@ _BINARY = {
     "le": lambda a, b: a <= b,
     "eq": lambda a, b: a == b,
     "ne": lambda a, b: a != b,
+    "bitand": lambda a, b: a & b,
+    "bitor": lambda a, b: a | b,
+    "bitxor": lambda a, b: a ^ b,
 }
 
 
@@ -169,7 +186,9 @@ def _store(
         return
     value = _value(block.value, env, memory)
     _inside(at, array, block.buffer)
-    array[at] = _BINARY[block.reduce](array[at], value) if block.reduce else value
+    if block.reduce:
+        value = _wrapped(_BINARY[block.reduce](array[at].item(), value), str(array.dtype))
+    array[at] = value
 
 
 def _at(index: tuple[Any, ...], env: dict[str, Any]) -> tuple[int, ...]:
@@ -209,12 +228,11 @@ def _value(value: Scalar, env: dict[str, Any], memory: dict[str, np.ndarray]) ->
             return _value(left, env, memory) and _value(right, env, memory)
         case Binary(op="or", left=left, right=right):
             return _value(left, env, memory) or _value(right, env, memory)
-        case Binary(op="div", left=left, right=right):
-            a, b = _value(left, env, memory), _value(right, env, memory)
-            if not dtypes.is_float(value.dtype):
-                return quotient(a, b, value.dtype).item()
-            with np.errstate(divide="ignore", invalid="ignore"):
-                return (np.float64(a) / np.float64(b)).item()
+        case Binary(op=op, left=left, right=right) if op in _BY_NUMPY:
+            held = "float64" if dtypes.is_float(value.dtype) else value.dtype
+            a, b = (np.asarray(_value(v, env, memory), held) for v in (left, right))
+            with np.errstate(all="ignore"):
+                return np.asarray(applied(op, a, b, value.dtype)).item()
         case Binary(op=op, left=left, right=right):
             a, b = _value(left, env, memory), _value(right, env, memory)
             return _wrapped(_BINARY[op](a, b), value.dtype)

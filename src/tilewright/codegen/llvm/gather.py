@@ -71,8 +71,11 @@ def _offset(writer: Values, index: Scalar, buffer: Buffer, d: int, stride: int) 
     if key in writer.shared:
         return writer.shared[key]
     extent = int(buffer.shape[d])
-    at = writer.cast(given, "int64" if given.dtype == "int64" or extent > FEW else "int32")
-    if given.dtype != "uint8":
+    if given.dtype == "uint64":
+        given = writer.apply("min", given, Value(str(extent - 1), "uint64", 1))
+    large = given.dtype in ("int64", "uint64", "uint32") or extent > FEW
+    at = writer.cast(given, "int64" if large else "int32")
+    if given.dtype not in dtypes.UNSIGNED:
         none, whole = (writer.spread(Value(str(n), at.dtype, 1), at.width) for n in (0, extent))
         below, behind = writer.apply("lt", at, none), writer.apply("add", at, whole)
         parts = ", ".join(f"{v.type} {v.name}" for v in (below, behind, at))

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from tilewright.codegen.llvm.builder import Builder, Value, constant, llvm_type, suffix
+from tilewright.codegen.llvm.libm import libm
 
 # The greatest errors over all 2^32 float32 values, in units in the last place, against float64: the
 # largest of what AVX-512 (`math512`), fused multiplication and addition (AVX2) and two roundings
@@ -165,6 +166,17 @@ def _log(o: Lanes, x: str) -> str:
     return o.choose(x, "ole", o.real(0.0), edge, y)
 
 
+def _log1p(o: Lanes, x: str) -> str:
+    """Return log(1 + x), and what rounding 1 + x lost as a share of it."""
+    u = o.do("fadd", x, o.real(1.0))
+    y = _log(o, u)
+    lost = o.do("fsub", x, o.do("fsub", u, o.real(1.0)))
+    corrected = o.do("fadd", y, o.do("fdiv", lost, u))
+    finite = o.choose(u, "olt", o.real(float("inf")), corrected, y)
+    finite = o.choose(u, "ogt", o.real(0.0), finite, y)
+    return o.choose(u, "oeq", o.real(1.0), x, finite)
+
+
 def _tanh(o: Lanes, x: str) -> str:
     """Return expm1(2x) / (expm1(2x) + 2), which is 1 from 9.02 on."""
     a = o.at_most(o.call("fabs", x), 10.0)
@@ -186,8 +198,12 @@ def _erf(o: Lanes, x: str) -> str:
 
 
 _FLOAT32: dict[str, Callable[[Lanes, str], str]] = {
-    "exp": exp, "log": _log, "tanh": _tanh, "sigmoid": sigmoid, "erf": _erf,
+    "exp": exp, "log": _log, "tanh": _tanh, "sigmoid": sigmoid, "erf": _erf, "log1p": _log1p,
 }  # fmt: skip
+_LIBM = (
+    "erf", "log1p", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "asinh", "acosh",
+    "atanh",
+)  # fmt: skip
 
 
 def transcendental(builder: Builder, op: str, value: Value) -> Value | None:
@@ -195,19 +211,4 @@ def transcendental(builder: Builder, op: str, value: Value) -> Value | None:
     if value.dtype == "float32" and op in _FLOAT32:
         name = _FLOAT32[op](Lanes(builder, value.width), value.name)
         return Value(name, value.dtype, value.width)
-    if value.dtype == "float64" and op == "erf":
-        return _call(builder, op, value)
-    return None
-
-
-def _call(builder: Builder, name: str, value: Value) -> Value:
-    """Call a function of libm for each lane of a float64 value."""
-    builder.intrinsic(name, "double", "double")
-    if value.width == 1:
-        return Value(builder.emit(f"call double @{name}(double {value.name})"), "float64", 1)
-    whole = "poison"
-    for lane in range(value.width):
-        one = builder.emit(f"extractelement {value.type} {value.name}, i64 {lane}")
-        one = builder.emit(f"call double @{name}(double {one})")
-        whole = builder.emit(f"insertelement {value.type} {whole}, double {one}, i64 {lane}")
-    return Value(whole, "float64", value.width)
+    return libm(builder, op, value) if op in _LIBM else None

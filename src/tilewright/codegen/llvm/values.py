@@ -9,6 +9,8 @@ from tilewright.codegen.llvm.builder import Value, constant, llvm_type, suffix
 from tilewright.codegen.llvm.even import Even, even, multiple
 from tilewright.codegen.llvm.gather import gathered
 from tilewright.codegen.llvm.halves import narrowed, widened
+from tilewright.codegen.llvm.integers import of_sign, power, quotient, remainder, shifted
+from tilewright.codegen.llvm.libm import libm
 from tilewright.codegen.llvm.math import transcendental
 from tilewright.codegen.llvm.math512 import erf_of_multiple, transcendental512
 from tilewright.codegen.llvm.memory import Memory
@@ -31,12 +33,17 @@ from tilewright.loops.nodes import Buffer, offset
 from tilewright.target import Target
 
 _FLOAT = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv"}
-_INTEGER = {"add": "add", "sub": "sub", "mul": "mul"}
+_INTEGER = {
+    "add": "add", "sub": "sub", "mul": "mul", "bitand": "and", "bitor": "or", "bitxor": "xor",
+}  # fmt: skip
 _COMPARE = {"lt": ("olt", "slt"), "le": ("ole", "sle"), "eq": ("oeq", "eq"), "ne": ("une", "ne")}
 _INTRINSIC = {
     "abs": "fabs", "exp": "exp", "log": "log", "sqrt": "sqrt", "tanh": "tanh", "floor": "floor",
-    "rint": "roundeven",
+    "rint": "roundeven", "ceil": "ceil", "trunc": "trunc",
 }  # fmt: skip
+
+
+_UNSIGNED = (*dtypes.UNSIGNED, "bool")
 
 
 class Values(Memory):
@@ -171,7 +178,7 @@ class Values(Memory):
         if not safe:
             return self._lane_by_lane(select)
         (c, a, b), _ = self.level(test, self.evaluate(yes), self.evaluate(no))
-        return self._choose_lanes(c, a, b)
+        return self.choose(c, a, b)
 
     def _branch(self, test: Value, yes: Scalar, no: Scalar) -> Value:
         """Evaluate only the chosen side: the other may lie outside of its tensor."""
@@ -226,7 +233,7 @@ class Values(Memory):
         pair = f"{a.type} {a.name}, {b.name}"
         if op in _COMPARE:
             name, kind = _COMPARE[op][0 if floats else 1], "fcmp" if floats else "icmp"
-            unsigned = name.replace("s", "u") if a.dtype in ("uint8", "bool") else name
+            unsigned = name.replace("s", "u") if a.dtype in _UNSIGNED else name
             return Value(self.emit(f"{kind} {unsigned} {pair}"), "bool", width)
         if op in ("and", "or"):
             absorbs = "false" if op == "and" else "true"
@@ -236,11 +243,24 @@ class Values(Memory):
             return Value(self.emit(f"{op} {pair}"), "bool", width)
         if op in ("max", "min"):
             return self._extreme(op, a, b)
-        if floats:
+        if floats and op in _FLOAT:
             return Value(self.emit(f"{_FLOAT[op]} {pair}"), a.dtype, width)
-        if op == "div":
-            return self._quotient(a, b)
-        return Value(self.emit(f"{_INTEGER[op]} {pair}"), a.dtype, width)
+        if not floats and op in _INTEGER:
+            return Value(self.emit(f"{_INTEGER[op]} {pair}"), a.dtype, width)
+        match op:
+            case "div":
+                return quotient(self, a, b)
+            case "pow":
+                return libm(self, op, a, b) if floats else power(self, a, b)
+            case "mod" if floats:
+                zero = self.spread(Value(constant(0.0, a.dtype), a.dtype, 1), width)
+                return of_sign(self, libm(self, "fmod", a, b), b, zero)
+            case "mod" | "fmod":
+                return libm(self, op, a, b) if floats else remainder(self, op, a, b)
+            case "shl" | "shr":
+                return shifted(self, op, a, b)
+            case _:
+                raise CompileError(f"no code for {op} of {a.dtype}")
 
     def _extreme(self, op: str, a: Value, b: Value) -> Value:
         """Return the greater or the lesser; of floats NaN, if either is, and of zeros any.
@@ -251,41 +271,13 @@ class Values(Memory):
         if dtypes.is_float(a.dtype):
             word, flag = {"max": "maximum", "min": "minimum"}[op], "nsz "
         else:
-            word, flag = ("u" if a.dtype == "uint8" else "s") + op, ""
+            word, flag = ("u" if a.dtype in dtypes.UNSIGNED else "s") + op, ""
         name = f"llvm.{word}.{suffix(a.dtype, a.width)}"
         self.intrinsic(name, a.type, f"{a.type}, {b.type}")
         text = f"call {flag}{a.type} @{name}({a.type} {a.name}, {b.type} {b.name})"
         return Value(self.emit(text), a.dtype, a.width)
 
-    def _quotient(self, a: Value, b: Value) -> Value:
-        """Divide integers, rounding to zero: by zero is zero, and the least by -1 stays itself.
-
-        The processor would stop at both, so it is given another divisor there.
-        """
-        unsigned = a.dtype == "uint8"
-        word = "udiv" if unsigned else "sdiv"
-
-        def divided(by: Value) -> Value:
-            name = self.emit(f"{word} {a.type} {a.name}, {by.name}")
-            return Value(name, a.dtype, a.width)
-
-        zero, one, minus = (self.spread(Value(n, a.dtype, 1), a.width) for n in ("0", "1", "-1"))
-        known = None if "%" in b.name else b.name
-        if known == zero.name:
-            return zero
-        if known == minus.name:
-            return self.apply("sub", zero, a)
-        if known is not None:
-            return divided(b)
-        is_zero = self.apply("eq", b, zero)
-        if unsigned:
-            return self._choose_lanes(is_zero, zero, divided(self._choose_lanes(is_zero, one, b)))
-        is_minus = self.apply("eq", b, minus)
-        safe = self._choose_lanes(self.apply("or", is_zero, is_minus), one, b)
-        negated = self._choose_lanes(is_minus, self.apply("sub", zero, a), divided(safe))
-        return self._choose_lanes(is_zero, zero, negated)
-
-    def _choose_lanes(self, test: Value, yes: Value, no: Value) -> Value:
+    def choose(self, test: Value, yes: Value, no: Value) -> Value:
         parts = ", ".join(f"{v.type} {v.name}" for v in (test, yes, no))
         return Value(self.emit(f"select {parts}"), yes.dtype, yes.width)
 
@@ -308,6 +300,10 @@ class Values(Memory):
             return Value(self.emit(f"fneg {value.type} {value.name}"), value.dtype, value.width)
         if op == "abs" and not dtypes.is_float(value.dtype):
             return self._integer_abs(value)
+        if op == "sign":
+            return self._sign(value)
+        if op == "bitnot":
+            return self.apply("bitxor", value, Value("-1", value.dtype, 1))
         written = None
         if value.dtype == "float32" and self._tables:
             written = transcendental512(self, op, value)
@@ -330,12 +326,21 @@ class Values(Memory):
 
     def _integer_abs(self, value: Value) -> Value:
         """Return |value|; the least integer has none, and stays as it is."""
-        if value.dtype == "uint8":
+        if value.dtype in dtypes.UNSIGNED:
             return value
         name = f"llvm.abs.{suffix(value.dtype, value.width)}"
         self.intrinsic(name, value.type, f"{value.type}, i1")
         text = f"call {value.type} @{name}({value.type} {value.name}, i1 false)"
         return Value(self.emit(text), value.dtype, value.width)
+
+    def _sign(self, value: Value) -> Value:
+        zero, one, minus = (Value(constant(n, value.dtype), value.dtype, 1) for n in (0, 1, -1))
+        if value.dtype in dtypes.UNSIGNED:
+            return self.apply("min", value, one)
+        above, below = self.apply("lt", zero, value), self.apply("lt", value, zero)
+        rest = self.apply("add", value, zero)  # zero of -0.0, and NaN of itself
+        one, minus = self.spread(one, value.width), self.spread(minus, value.width)
+        return self.choose(above, one, self.choose(below, minus, rest))
 
     def whole(self, index: Scalar) -> Value:
         """Evaluate an integer that leads somewhere: a float that it is made of may be any number.
@@ -358,12 +363,12 @@ class Values(Memory):
         if dtype == "bool":
             return self.apply("ne", value, Value(constant(0, value.dtype), value.dtype, 1))
         before, after = dtypes.is_float(value.dtype), dtypes.is_float(dtype)
-        unsigned = value.dtype in ("uint8", "bool")
+        unsigned = value.dtype in _UNSIGNED
         grows = dtypes.nbytes(dtype) > dtypes.nbytes(value.dtype) or value.dtype == "bool"
         if before and after:
             word = "fpext" if grows else "fptrunc"
         elif before:
-            word = "fptoui" if dtype == "uint8" else "fptosi"
+            word = "fptoui" if dtype in dtypes.UNSIGNED else "fptosi"
             if self.saturates:
                 return self._saturated(word, value, dtype)
         elif after:
