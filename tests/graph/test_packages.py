@@ -16,6 +16,7 @@ import onnx
 import pytest
 from benchmarks.packages import __main__ as command
 from benchmarks.packages import check as checking
+from benchmarks.packages import document as page
 from benchmarks.packages.check import Outcome, check, compared
 from benchmarks.packages.fetch import fetched, taken
 from benchmarks.packages.inputs import Input, Page, Uniform, Whole, drawn
@@ -71,6 +72,7 @@ def cache(tmp_path: Path) -> Path:
 def test_examples() -> None:
     assert doctest.testmod(command).failed == 0
     assert doctest.testmod(checking).failed == 0
+    assert doctest.testmod(page).failed == 0
 
 
 def test_a_network_is_taken_out_of_a_wheel_and_agrees(network: Network, cache: Path) -> None:
@@ -171,8 +173,7 @@ def test_whole_numbers_reach_both_ends() -> None:
 
 def test_each_network_is_registered_well() -> None:
     networks = command.NETWORKS.values()
-    entries = len(command.IMAGES) + len(command.SOUND) + len(command.TEXT) + len(command.SCIENCE)
-    assert len(networks) == entries  # names differ
+    assert len(networks) == sum(map(len, command.GROUPS.values()))  # names differ
     for network in networks:
         for path, sha256 in ((network.file, network.sha256), *network.beside):
             assert not Path(path).is_absolute()
@@ -213,3 +214,30 @@ def test_a_process_for_each_network(
     assert "| other | some-package 1.2 | | | | crashed: it says nothing (signal 9) |" in shown
     assert "| absent: cannot take gone out of some_package-1.2-py3-none-any.whl" in shown
     assert shown.endswith("1 agree, 1 crashed, 1 absent.\n")
+
+
+def test_the_page_says_what_became_of_each(network: Network) -> None:
+    other, branch = replace(network, name="other"), replace(network, name="branch", control="If")
+    outcomes = {
+        "small": Outcome("agrees", 7, 1.0, 2e-7),
+        "other": Outcome("refused", 8, detail="cannot load m:\n  Det 'a': not supported"),
+        "branch": Outcome("refused", 9, detail="cannot load m:\n  If 'b': not supported"),
+    }
+    text = page.document({"Small": (network, other), "More": (branch,)}, outcomes)
+    assert "Of 2 networks without control flow, **1 agree with ONNX Runtime**; none are" in text
+    assert "Of 1 with control flow, none can be compiled." in text
+    assert "| small | some-package: small.onnx | 7 | 2 x 4 | 2e-07 | |" in text
+    assert "| other | some-package: small.onnx | 8 | 2 x 4 | | refused: Det |" in text
+    assert "| branch | some-package: small.onnx | 9 | 2 x 4 | | refused: If |" in text
+    assert text.endswith("| some-package | 1.2 | MIT |\n")
+
+
+def test_the_page_has_every_network() -> None:
+    text = command.PAGE.read_text()
+    assert [name for name in command.NETWORKS if f"| {name} |" not in text] == []
+
+
+def test_a_page_of_some_networks_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        command.main(["--record", "--only", "magika"])
+    assert "leave out --only" in capsys.readouterr().err
