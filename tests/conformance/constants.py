@@ -16,7 +16,7 @@ import onnx.inliner
 _ATTRIBUTES: Mapping[str, tuple[int, ...]] = {
     "AffineGrid": (1,),
     **dict.fromkeys(("BlackmanWindow", "HammingWindow", "HannWindow"), (0,)),
-    "CenterCropPad": (1,),
+    **dict.fromkeys(("CastLike", "CenterCropPad"), (1,)),
     "Clip": (1, 2),
     "Col2Im": (1, 2),
     "ConstantOfShape": (0,),
