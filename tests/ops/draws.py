@@ -10,15 +10,22 @@ from typing import Any
 
 from tilewright.ops.activation import (
     Activation,
+    Celu,
     Clip,
     Elu,
     Gelu,
     HardSigmoid,
     HardSwish,
     LeakyRelu,
+    Mish,
+    Selu,
+    Shrink,
     Sigmoid,
     Silu,
+    Softplus,
+    Softsign,
     Tanh,
+    ThresholdedRelu,
 )
 from tilewright.ops.conv import Conv
 from tilewright.ops.conv2d import Conv2d
@@ -205,6 +212,8 @@ def activation(pick: Pick) -> Activation:
     every = (
         Gelu(), Gelu(tanh=True), Silu(), Silu(1.702), Sigmoid(), Tanh(), HardSigmoid(),
         HardSwish(), LeakyRelu(0.1), Elu(0.7), Clip(0.0, 6.0), Clip(-0.5), Clip(None, 0.5), Clip(),
+        Selu(), Celu(0.7), Softplus(), Softsign(), Mish(), ThresholdedRelu(0.3), Shrink(0.4, 0.4),
+        Shrink(0.25),
     )  # fmt: skip
     functions = tuple(pick(every) for _ in range(pick((1, 1, 2, 3))))
     return Activation(functions, pick((1, 2, 15, 16, 17, 64, 97, 1000)), pick(FLOATS))

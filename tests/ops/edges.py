@@ -4,13 +4,20 @@ from __future__ import annotations
 
 from tilewright.ops.activation import (
     Activation,
+    Celu,
     Clip,
     Elu,
     Gelu,
     HardSigmoid,
     HardSwish,
     LeakyRelu,
+    Mish,
+    Selu,
+    Shrink,
     Silu,
+    Softplus,
+    Softsign,
+    ThresholdedRelu,
 )
 from tilewright.ops.conv import Conv
 from tilewright.ops.conv2d import Conv2d
@@ -26,6 +33,8 @@ from tilewright.tuning.task import Operator
 FUNCTIONS = (
     (Gelu(), 997), (Gelu(tanh=True), 64), (Silu(), 1), (HardSwish(), 33), (Elu(0.5), 17),
     (HardSigmoid(), 15), (LeakyRelu(), 31), (Clip(0.0, 6.0), 100),
+    (Selu(), 33), (Celu(2.0), 16), (Softplus(), 97), (Softsign(), 31), (Mish(), 50),
+    (ThresholdedRelu(), 17), (Shrink(0.3, 0.1), 29),
 )  # fmt: skip
 
 FAMILY_EDGES: tuple[Operator, ...] = (

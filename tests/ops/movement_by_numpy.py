@@ -10,15 +10,22 @@ import numpy as np
 
 from tilewright.ops.activation import (
     Activation,
+    Celu,
     Clip,
     Elu,
     Gelu,
     HardSigmoid,
     HardSwish,
     LeakyRelu,
+    Mish,
+    Selu,
+    Shrink,
     Sigmoid,
     Silu,
+    Softplus,
+    Softsign,
     Tanh,
+    ThresholdedRelu,
 )
 from tilewright.ops.gather import Gather, GatherElements
 from tilewright.ops.movement import Concat, Pad, Slice
@@ -116,6 +123,20 @@ def _applied(function: object, x: Array) -> Array:
             return np.where(x < 0, alpha * x, x)
         case Elu(alpha=alpha):
             return np.where(x < 0, alpha * np.expm1(np.minimum(x, 0)), x)
+        case Selu(alpha=alpha, gamma=gamma):
+            return gamma * np.where(x < 0, alpha * np.expm1(np.minimum(x, 0)), x)
+        case Celu(alpha=alpha):
+            return np.maximum(x, 0) + np.minimum(0, alpha * np.expm1(x / alpha))
+        case Softplus():
+            return np.logaddexp(x, 0)
+        case Softsign():
+            return x / (1 + np.abs(x))
+        case Mish():
+            return x * np.tanh(np.logaddexp(x, 0))
+        case ThresholdedRelu(alpha=alpha):
+            return np.where(x > alpha, x, 0)
+        case Shrink(threshold=threshold, bias=bias):
+            return np.where(x < -threshold, x + bias, np.where(x > threshold, x - bias, 0))
         case Clip(low=low, high=high):
             return np.clip(x, -np.inf if low is None else low, np.inf if high is None else high)
         case _:

@@ -7,9 +7,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+import numpy as np
+
 import tilewright.expr.tensor as te
 from tilewright import dtypes
 from tilewright.errors import ExpressionError
+from tilewright.expr.functions import log1p
 from tilewright.expr.scalar import Scalar
 from tilewright.ops import fields, mixed
 
@@ -94,8 +97,83 @@ class Elu:
 
 
 @dataclass(frozen=True)
+class Selu:
+    """gamma * x, or gamma * alpha * (exp(x) - 1) below zero."""
+
+    alpha: float = 1.67326319217681884765625
+    gamma: float = 1.05070102214813232421875
+
+    def __call__(self, x: Scalar) -> Scalar:
+        below = (te.exp(te.minimum(x, 0.0)) - 1.0) * (self.alpha * self.gamma)
+        return te.select(x < 0.0, below, x * self.gamma)
+
+
+@dataclass(frozen=True)
+class Celu:
+    """x, or alpha * (exp(x / alpha) - 1) below zero."""
+
+    alpha: float = 1.0
+
+    def __call__(self, x: Scalar) -> Scalar:
+        below = te.exp(te.minimum(x, 0.0) / self.alpha) - 1.0
+        return te.select(x < 0.0, below * self.alpha, x)
+
+
+@dataclass(frozen=True)
+class Softplus:
+    """log(1 + exp(x)), which neither overflows nor loses what is far below zero."""
+
+    def __call__(self, x: Scalar) -> Scalar:
+        return te.maximum(x, 0.0) + log1p(te.exp(-abs(x)))
+
+
+@dataclass(frozen=True)
+class Softsign:
+    """x / (1 + |x|)."""
+
+    def __call__(self, x: Scalar) -> Scalar:
+        return x / (abs(x) + 1.0)
+
+
+@dataclass(frozen=True)
+class Mish:
+    """x * tanh(log(1 + exp(x)))."""
+
+    def __call__(self, x: Scalar) -> Scalar:
+        return x * te.tanh(Softplus()(x))
+
+
+@dataclass(frozen=True)
+class ThresholdedRelu:
+    """x above alpha, and 0 up to there."""
+
+    alpha: float = 1.0
+
+    def __call__(self, x: Scalar) -> Scalar:
+        return te.select(x <= self.alpha, 0.0, x)
+
+
+@dataclass(frozen=True)
+class Shrink:
+    """x nearer to zero by `bias`, and 0 between -threshold and threshold.
+
+    Without a bias it is also called hard shrinkage, with that of the threshold soft shrinkage.
+    """
+
+    threshold: float = 0.5
+    bias: float = 0.0
+
+    def __call__(self, x: Scalar) -> Scalar:
+        above = te.select(x <= self.threshold, 0.0, x - self.bias)
+        return te.select(x < -self.threshold, x + self.bias, above)
+
+
+@dataclass(frozen=True)
 class Clip:
-    """x, but at least `low` and at most `high`; None for no bound."""
+    """x, but at least `low` and at most `high`; None for no bound.
+
+    Of integers the bounds are rounded inwards, and one that they never reach is none.
+    """
 
     low: float | None = None
     high: float | None = None
@@ -108,8 +186,21 @@ class Clip:
             )
 
     def __call__(self, x: Scalar) -> Scalar:
-        x = x if self.low is None else te.maximum(x, self.low)
-        return x if self.high is None else te.minimum(x, self.high)
+        low, high = self.low, self.high
+        if dtypes.is_integer(x.dtype):
+            low, high = _whole_bounds(low, high, x.dtype)
+        x = x if low is None else te.maximum(x, low)
+        return x if high is None else te.minimum(x, high)
+
+
+def _whole_bounds(
+    low: float | None, high: float | None, dtype: str
+) -> tuple[int | None, int | None]:
+    """Return bounds of integers; None where each integer of the type is within."""
+    info = np.iinfo(dtype)
+    least = None if low is None or low <= info.min else math.ceil(low)
+    most = None if high is None or high >= info.max else math.floor(high)
+    return least, most
 
 
 @dataclass(frozen=True)
