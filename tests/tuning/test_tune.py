@@ -23,6 +23,7 @@ from tilewright.search import Annealing, Guided, RandomSearch
 from tilewright.search.problem import Problem, Search, Searcher
 from tilewright.space.space import Population
 from tilewright.tuning.events import Event
+from tilewright.tuning.session import Session
 from tilewright.tuning.task import Task
 from tilewright.tuning.tune import tune
 
@@ -246,3 +247,52 @@ def test_what_was_best_on_one_thread_is_tried_first_on_two() -> None:
     best = min(before, key=lambda t: t.seconds or 1.0)
     assert dict(best.config) in [dict(t.config) for t in after[:5]]
     assert dict(before[0].config) == dict(after[0].config), "the guess stays the first of all"
+
+
+def test_what_was_best_on_one_thread_is_tried_even_if_one_trial_comes_first() -> None:
+    work = Conv2d(1, 9, 9, 8, 16, (3, 3), pads=(1, 1, 1, 1))
+    task = Task(work, threads=2)
+    with Records(":memory:") as records:
+        tune(Task(work), trials=24, records=records, measure=Toy(), seed=1)
+        best = records.fastest(task.key, Task(work).where, 1)[0]
+        session = Session.open(task, RANDOM, records, 0)
+        for count in (1, 8):
+            list(session.run(session.propose(count), Toy()))
+        after = records.trials(task.key, task.where)
+    assert len(after) == 9
+    assert dict(best.config) in [dict(t.config) for t in after[:6]]
+
+
+@pytest.mark.parametrize("known", [1, 7, 8])
+def test_a_few_trials_do_not_keep_a_search_from_its_first_proposals(known: int) -> None:
+    """Guided search begins with what the prior ranks high; it is told of a few trials after that.
+
+    With enough on record it learns from them first.
+    """
+    task, calls = Task(MATMUL), list[tuple[str, int]]()
+
+    class Heard:
+        def __init__(self, inner: Searcher) -> None:
+            self.inner = inner
+
+        def ask(self, n: int) -> Population:
+            calls.append(("ask", n))
+            return self.inner.ask(n)
+
+        def tell(self, rows: Population, scores: NDArray[np.float64]) -> None:
+            calls.append(("tell", len(rows)))
+            self.inner.tell(rows, scores)
+
+    class Listener:
+        def start(self, problem: Problem, rng: np.random.Generator) -> Searcher:
+            return Heard(RANDOM.start(problem, rng))
+
+    with Records(":memory:") as records:
+        tune(task, trials=known, records=records, search=RANDOM, measure=Toy(), batch=8)
+        tune(task, trials=16, records=records, search=Listener(), measure=Toy(), batch=8)
+        found = configs(records, task)
+    assert len(found) == len(set(found)) == known + 16
+    asked = calls.index(("ask", 8))
+    told = calls.index(("tell", known))
+    assert (asked < told) == (known < 8)
+    assert sum(n for what, n in calls if what == "tell") == known + 16

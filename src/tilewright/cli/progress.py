@@ -8,10 +8,13 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from rich.console import Console
 
     from tilewright.search.guided import Quality
     from tilewright.tuning.events import Event
+    from tilewright.tuning.session import Session
 
 _EVERY = 10.0  # seconds between lines where there is no terminal
 
@@ -19,41 +22,45 @@ _EVERY = 10.0  # seconds between lines where there is no terminal
 class Progress:
     """Shows trial k of n, candidates a second, time left, and the task at hand.
 
-    On a terminal one line is redrawn; elsewhere a line is printed now and then.
+    Without a number of trials or seconds it says what more trials promise. On a terminal one line
+    is redrawn; elsewhere a line is printed now and then. `sessions` are those of the last trial.
     """
 
-    def __init__(self, out: Console, total: int, peak: float) -> None:
+    def __init__(self, out: Console, total: int | None, peak: float) -> None:
         from rich.progress import BarColumn, TextColumn
         from rich.progress import Progress as Bars
 
         self._out, self._peak = out, peak
         self._began = self._printed = time.monotonic()
+        self._unsaid = ""
+        self.sessions: Sequence[Session] = ()
         self._bars = Bars(
-            TextColumn("trial {task.completed}/{task.total}"),
+            TextColumn("{task.fields[count]}"),
             BarColumn(bar_width=20),
-            TextColumn("{task.fields[rate]}"),
+            TextColumn("{task.fields[pace]}"),
             TextColumn("{task.description}", markup=False),
             console=out,
             disable=not out.is_terminal,
         )
-        self._bar = self._bars.add_task("starting", total=total, rate="")
+        self._bar = self._bars.add_task("starting", total=total, count="", pace="")
 
     def watch(self, event: Event) -> None:
         now = time.monotonic()
-        speed = event.done / max(now - self._began, 1e-9)
-        left = (event.total - event.done) / speed
-        rate = (
-            f"{speed:.1f}/s, {left / 60:.0f} min left"
-            if left > 90
-            else f"{speed:.1f}/s, {left:.0f} s left"
-        )
+        self.sessions = event.sessions
+        count = counted_off(event)
+        pace = f"{event.done / max(now - self._began, 1e-9):.1f}/s, {prospect(event)}"
         text = describe(event, self._peak)
-        self._bars.update(self._bar, completed=event.done, description=text, rate=rate)
-        if not self._out.is_terminal and (
-            now - self._printed > _EVERY or event.done == event.total
-        ):
+        self._bars.update(self._bar, completed=event.done, description=text, count=count, pace=pace)
+        self._unsaid = f"{count}, {pace}, {text}"
+        if now - self._printed > _EVERY:
             self._printed = now
-            self._out.print(f"trial {event.done}/{event.total}, {rate}, {text}", markup=False)
+            self._say()
+
+    def _say(self) -> None:
+        """Print the last line where none is redrawn."""
+        if self._unsaid and not self._out.is_terminal:
+            self._out.print(self._unsaid, markup=False)
+            self._unsaid = ""
 
     def __enter__(self) -> Self:
         self._bars.start()
@@ -66,6 +73,18 @@ class Progress:
         traceback: TracebackType | None,
     ) -> None:
         self._bars.stop()
+        self._say()
+
+
+def counted_off(event: Event) -> str:
+    return f"trial {event.done}" + ("" if event.total is None else f"/{event.total}")
+
+
+def prospect(event: Event) -> str:
+    """Say how long it will take; where nothing tells, what it is still good for."""
+    if event.left is None:
+        return f"more trials promise {event.promise:.1%}"
+    return f"{event.left / 60:.0f} min left" if event.left > 90 else f"{event.left:.0f} s left"
 
 
 def describe(event: Event, peak: float) -> str:

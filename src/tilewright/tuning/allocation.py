@@ -4,61 +4,123 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-from tilewright.tuning.session import Session
+from tilewright.tuning.session import LEAST, Session
+from tilewright.tuning.task import Task
 
-LEAST = 8  # trials of a first batch, from which a cost model can learn
 HOPELESS = 64  # trials of which none has run, after which a task is left alone
-WINDOW = 48  # trials over which a task's progress is judged
+PROBING = 0.125  # the share of a budget that may go into a first trial of each task
+# Fitted to 36 guided runs of convolutions: what is to be won is (HALFWAY / (HALFWAY + n))^2 of
+# what it was, after n trials.
+HALFWAY = 24
+TRUST = 48  # trials after which a task's own progress counts as much as its distance from the peak
+SLACK = 0.05  # the least that is thought to be won of a task's time, even beyond the peak
+UNTUNED = 2.0  # times the roofline: a task's time, before any was measured
+PEAK = 1e11  # operations a second where no peak is known; only ratios count then
+BYTE = 4  # operations at the peak in the time of a byte, read or written
 
 
-def next_task(sessions: Sequence[Session], peak: float | None = None) -> Session | None:
-    """Return the task with the greatest expected gain, or None if all are exhausted.
+def roofline(task: Task, peak: float | None) -> float:
+    """Return the seconds that a task takes at least, by its operations and by its bytes."""
+    return max(task.flops, BYTE * task.nbytes) / (peak or PEAK)
 
-    Tasks that were never measured come first, the heaviest of them before the others. After that
-    the gain of one more batch is guessed from two things: how much the last trials won, and how far
-    the task is from `peak` (operations a second), which counts less the longer nothing was won.
-    Both are weighted by how much of the whole time the task takes. A task of which nothing has run
-    yet gets a first batch, and is then taken for one like the others, of less and less promise.
+
+@dataclass(frozen=True, slots=True)
+class Outlook:
+    """What is expected of tasks: `pace` is by how much times exceed the roofline, on the whole."""
+
+    peak: float | None
+    pace: float
+
+    @staticmethod
+    def of(sessions: Sequence[Session], peak: float | None) -> Outlook:
+        """Compare the times that were measured with the roofline; guess where there are none."""
+        measured = [s for s in sessions if math.isfinite(s.best)]
+        least = sum(roofline(s.task, peak) * s.task.weight for s in measured)
+        if not least:
+            return Outlook(peak, UNTUNED)
+        return Outlook(peak, sum(s.best * s.task.weight for s in measured) / least)
+
+    def time(self, session: Session) -> float:
+        """Return the seconds a task takes of the whole, by a guess if it was never measured."""
+        known = math.isfinite(session.best)
+        seconds = session.best if known else self.pace * roofline(session.task, self.peak)
+        return seconds * session.task.weight
+
+    def gain(self, session: Session, trials: int) -> float:
+        """Return the seconds of the whole that so many more trials of a task may win.
+
+        What is to be won is the distance from the roofline, or what the last half of the trials
+        tell by how much they won: the more trials, the more of the latter.
+        """
+        done = session.trials
+        if not math.isfinite(session.best) and done >= HOPELESS:
+            return 0.0
+        slack = self._slack(session)
+        trust = done / (done + TRUST)
+        slack += trust * (_progress(session, slack) - slack)
+        return self.time(session) * min(1.0, slack * (_left(done) - _left(done + trials)))
+
+    def promise(self, sessions: Sequence[Session], trials: int) -> float:
+        """Return what so many more trials of every task may win, as a share of the whole time."""
+        total = sum(map(self.time, sessions))
+        gains = sum(self.gain(s, trials) for s in sessions if not s.exhausted)
+        return gains / total if total else 0.0
+
+    def _slack(self, session: Session) -> float:
+        """Return the share of a task's time that is above the roofline; half without a peak."""
+        if not self.peak:
+            return 0.5
+        floor = roofline(session.task, self.peak) * session.task.weight
+        return max(SLACK, 1.0 - floor / (self.time(session) or 1.0))
+
+
+def next_batch(
+    sessions: Sequence[Session],
+    peak: float | None = None,
+    *,
+    batch: int,
+    spent: float = 0.0,
+    total: float = math.inf,
+) -> tuple[Session, int] | None:
+    """Return the task that is to get the next trials, and how many; None if all are exhausted.
+
+    First each task is tried once, the heaviest before the others, as long as no more than an eighth
+    of the budget is `spent` (a share). From then on the one with the greatest expected gain is
+    next; one that was never tried is taken for what the roofline says. Of a `total` of few trials
+    a task gets few at once, that there are turns for all that weigh something.
     """
-    measured = [s for s in sessions if math.isfinite(s.best)]
-    gains = sum(expected_gain(s, peak) for s in measured)
-    typical = gains / sum(map(work, measured)) if measured else math.inf
-
-    def gain(session: Session) -> float:
-        if math.isfinite(session.best):
-            return expected_gain(session, peak)
-        if session.trials < LEAST:
-            return math.inf
-        left = session.trials < HOPELESS
-        return work(session) * typical * LEAST / session.trials if left else 0.0
-
     open_sessions = [s for s in sessions if not s.exhausted]
-    return max(open_sessions, key=lambda s: (s.trials == 0, gain(s), work(s)), default=None)
+    if not open_sessions:
+        return None
+    outlook = Outlook.of(sessions, peak)
+    untried = [s for s in open_sessions if s.trials == 0]
+    if untried and spent < PROBING and len(sessions) > 1:
+        return max(untried, key=outlook.time), 1
+    count = _at_once([outlook.time(s) for s in sessions], total, batch)
+    return max(open_sessions, key=lambda s: (outlook.gain(s, count), outlook.time(s))), count
 
 
-def work(session: Session) -> int:
-    """Return how much work a task is before its time is known: operations, or bytes without any."""
-    return session.task.weight * (session.task.flops or session.task.nbytes)
+def _at_once(times: Sequence[float], total: float, batch: int) -> int:
+    """Return how many trials of a task are taken at once: two turns for all tasks that matter.
 
-
-def share(trials: int, tasks: int, batch: int, *, first: bool) -> int:
-    """Return how many candidates a task is given at once, of a budget of `trials` for all `tasks`.
-
-    The first batches take half of the budget or less, if it is enough for one trial of each; the
-    rest goes where most is to be won.
+    Their number is that of equal tasks whose times would vary as little (inverse Simpson index).
     """
-    each = trials // (2 * tasks)
-    if first:
-        return min(batch, max(1, each))
-    return batch if each >= LEAST else min(batch, LEAST)
+    squares = sum(t * t for t in times)
+    matter = max(1.0, sum(times) ** 2 / squares) if squares else 1.0
+    return int(min(batch, max(LEAST, total / (2 * matter))))
 
 
-def expected_gain(session: Session, peak: float | None) -> float:
-    """Return the seconds of the whole that one more trial of a task with a time may win."""
-    share = session.best * session.task.weight
-    before = session.curve[max(0, len(session.curve) - WINDOW)]
-    recent = (before - session.best) / before if math.isfinite(before) else 1.0
-    floor = session.task.flops / peak if peak else 0.5 * session.best
-    slack = max(0.05, 1.0 - floor / session.best)
-    return share * (recent / WINDOW + slack / (session.trials + 16))
+def _left(trials: float) -> float:
+    """Return the share of what is to be won that is left after so many trials."""
+    return (HALFWAY / (HALFWAY + trials)) ** 2
+
+
+def _progress(session: Session, unknown: float) -> float:
+    """Return what was to be won at first, by what the last half of the trials won of it."""
+    done = session.trials
+    before = session.curve[(done - 1) // 2] if session.curve else math.inf
+    if not math.isfinite(before):
+        return unknown
+    return (1.0 - session.best / before) / (_left(done / 2) - _left(done))

@@ -8,11 +8,14 @@ from tilewright.tuning.session import Session
 
 FINALISTS = 3
 ROUNDS = 2
+MOST = FINALISTS * ROUNDS  # measurements for a task
 NEAR = 1.1  # times the best: what is slower does not win by being timed again
 
 
 def confirm(session: Session, measurer: Measurer) -> None:
     """Time the best trials of a task `ROUNDS` times more, in turn; their repeats go on record.
+
+    The best time of the session is then the winner's.
 
     The schedule that was picked without measuring is among the trials (the first of them), so what
     wins here is not slower than it.
@@ -27,6 +30,8 @@ def confirm(session: Session, measurer: Measurer) -> None:
     for trial, outcome in zip(turns, measurer.measure(requests), strict=True):
         if isinstance(outcome, Measured):
             session.records.extend(trial, outcome.seconds)
+    (best,) = session.records.fastest(task.key, task.where, 1, task.can_use)
+    session.best = _seconds(best)
 
 
 def _seconds(trial: Trial) -> float:

@@ -30,6 +30,7 @@ from tilewright.tuning.task import Task
 from tilewright.tuning.weights import Weights
 
 CARRIED = 4  # trials taken on one thread that are the first on several
+LEAST = 8  # trials from which a search can learn
 
 
 @dataclass
@@ -48,6 +49,11 @@ class Session:
     exhausted: bool = False
     fresh: int = 0  # trials of this run, those on record not counted
     _judged: int = 0  # how many entries of `quality` are on record
+    _beginning: Population | None = None  # what comes first and was not proposed yet
+    _asked: bool = False
+    _untold: list[tuple[Population, np.ndarray]] = field(
+        default_factory=list[tuple[Population, np.ndarray]]
+    )
 
     def __repr__(self) -> str:
         best = f", best {self.best * 1e6:.4g} us" if math.isfinite(self.best) else ""
@@ -87,10 +93,15 @@ class Session:
         The first of all are what would run untuned, so that the result is never slower than that.
         """
         space = self.task.space
-        rows = self._untuned()[:count] if self.trials == 0 else space.rows(np.arange(0))
-        known = set(space.keys(rows))
+        if self._beginning is None:
+            self._beginning = space.rows(np.arange(0)) if self.trials else self._untuned()
+        rows, self._beginning = self._beginning[:count], self._beginning[count:]
+        known = {key for told, _ in self._untold for key in space.keys(told)}
+        known.update(space.keys(rows))
         while len(rows) < count:
             more = proposals(self.searcher, space, count - len(rows))
+            self._asked = True
+            self._tell_all()
             self._keep_quality()
             self.exhausted = len(more) < count - len(rows)
             rows = np.concatenate([rows, more[[key not in known for key in space.keys(more)]]])
@@ -168,8 +179,19 @@ class Session:
                 self._tell(rows[: len(made)], [t.outcome for t in made])
 
     def _tell(self, rows: Population, outcomes: list[Outcome]) -> None:
+        """Tell the search what came of rows; of a few, only once it has proposed some itself.
+
+        Its first proposals come from what is known beforehand, which is more than a few trials say.
+        """
         self.weights.note(rows, outcomes)
-        self.searcher.tell(rows, scores(outcomes))
+        self._untold.append((rows, scores(outcomes)))
+        if self._asked or sum(len(rows) for rows, _ in self._untold) >= LEAST:
+            self._tell_all()
+
+    def _tell_all(self) -> None:
+        for rows, told in self._untold:
+            self.searcher.tell(rows, told)
+        self._untold.clear()
 
     def _schedule(self, config: Config) -> Schedule | Failed:
         """Return the schedule of a candidate; if the template raises, that is its failure alone."""
@@ -188,6 +210,11 @@ class Session:
                 self.failures[kind] += 1
                 self.first_messages.setdefault(kind, outcome.message)
         self.curve.append(self.best)
+
+    @property
+    def first(self) -> float:
+        """The seconds of the first trial that ran, of what runs untuned; inf if none did."""
+        return next(filter(math.isfinite, self.curve), math.inf)
 
     @property
     def gflops(self) -> float:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +17,11 @@ from tilewright.runtime.threads import checked
 from tilewright.search import Guided
 from tilewright.search.problem import Search
 from tilewright.target import host
-from tilewright.tuning.allocation import next_task, share
-from tilewright.tuning.events import Event, Watch, ignore
-from tilewright.tuning.finalists import confirm
+from tilewright.tuning.budget import Budget
+from tilewright.tuning.events import Watch, ignore
 from tilewright.tuning.result import Result, Tunable, each_once
 from tilewright.tuning.session import Session
+from tilewright.tuning.spend import spend
 
 DEFAULT: Search = Guided()
 BATCH = 32
@@ -31,7 +30,9 @@ BATCH = 32
 def tune(
     tasks: Tunable,
     *,
-    trials: int,
+    trials: int | None = None,
+    seconds: float | None = None,
+    least_gain: float | None = None,
     records: Records | str | Path | None = None,
     search: Search = DEFAULT,
     measure: Measurer | None = None,
@@ -41,12 +42,17 @@ def tune(
     peak: float | None = None,
     watch: Watch = ignore,
 ) -> Result:
-    """Search the space of each task for its fastest schedule, with `trials` more measurements.
+    """Search the space of each task for its fastest schedule, until the budget is spent.
 
-    `tasks` are a network, a task, an expression, an operator, or several of these. Trials already
-    on record count for the search but not for the budget, and are never repeated. Each batch is
-    committed to `records` (a path is opened, and stays open in the result) before the cost model
-    learns from it. At the end the best of each task are timed again in turn.
+    `tasks` are a network, a task, an expression, an operator, or several of these. The budget is
+    so many more `trials`, so many `seconds` from the call on, or both: what ends first. With
+    neither, tuning goes on until it stops paying: until another batch of every task promises to win
+    less than `least_gain` of the time of the whole (0.005 if it is not given; if it is, it ends
+    runs of so many trials or seconds as well). Trials go where most time is to be won.
+
+    Trials already on record count for the search but not for the budget, and are never repeated.
+    Each batch is committed to `records` (a path is opened, and stays open in the result) before the
+    cost model learns from it. At the end the best of each task are timed again in turn.
 
     `threads` is how many a measurement uses, if not what each task says (one). `peak` (operations a
     second, measured if it is not given) helps to share the budget, and goes on record. `watch` is
@@ -54,53 +60,36 @@ def tune(
     measurements. Raise TargetError for a target that cannot run here, unless `measure` is given,
     which runs candidates where it wants to.
     """
-    _check(trials, batch, seed, search, peak, measure, watch)
+    budget = Budget(trials, seconds, least_gain)
+    _check(batch, seed, search, peak, measure, watch)
+    meter = budget.start()
     listed = each_once(tasks, None if threads is None else checked(threads, 1))
     if not listed and not callable(getattr(tasks, "tasks", None)):  # a network may have none
         raise ArgumentError(
             f"cannot tune {tasks!r:.80}, which holds no task: give one or more tasks, expressions "
             "or operators, or a network."
         )
-    if trials and (measure is None or isinstance(measure, Local)):
+    if trials != 0 and (measure is None or isinstance(measure, Local)):
         for task in listed:
             check_runs_here(task.target)
     opened = _open(records)
     most = max((t.threads for t in listed), default=1)
-    if peak is None and measure is None and trials and all(t.target == host() for t in listed):
+    if peak is None and measure is None and trials != 0 and all(t.target == host() for t in listed):
         peak = measured_peak(threads=most)
     sessions = tuple(Session.open(task, search, opened, seed) for task in listed)
     if peak is not None:
         for where in {task.where for task in listed}:
             opened.set_peak(where, peak)
     measurer = measure or Local(threads=most)
-    done = 0
     try:
-        while done < trials:
-            session = next_task(sessions, peak)
-            if session is None:
-                break  # every candidate of every space was measured
-            count = share(trials, len(sessions), batch, first=session.trials == 0)
-            candidates = session.propose(min(count, trials - done))
-            with closing(session.run(candidates, measurer)) as outcomes:
-                for outcome in outcomes:
-                    done += 1
-                    watch(Event(done, trials, session, sessions, outcome))
-        for session in sessions:
-            if session.fresh:
-                confirm(session, measurer)
+        spend(sessions, meter, measurer, batch=batch, peak=peak, watch=watch)
     finally:
         if measure is None:
             measurer.close()
     return Result(sessions, opened)
 
 
-def _check(
-    trials: Any, batch: Any, seed: Any, search: Any, peak: Any, measure: Any, watch: Any
-) -> None:
-    if not _whole(trials) or trials < 0:
-        raise ArgumentError(
-            f"cannot tune with {trials!r} trials: give a whole number that is not negative."
-        )
+def _check(batch: Any, seed: Any, search: Any, peak: Any, measure: Any, watch: Any) -> None:
     if not _whole(batch) or batch < 1:
         raise ArgumentError(
             f"cannot tune in batches of {batch!r}: give a whole number of at least 1."
