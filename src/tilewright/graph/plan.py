@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
-from tilewright.graph.ir import Graph
+from tilewright.graph.ir import Graph, Node
 
 ALIGNMENT = 64  # bytes: a cache line, and the widest vector
 
@@ -26,63 +26,158 @@ class Plan:
 
     `buffers` holds those of the arena by the name of the value that was first there; `roots` says
     for every value whose memory it shares: its own, or that of the value it is a reshape of. A
-    root without a buffer is an input or a constant. Outputs stay whole to the end.
+    root without a buffer is an input, a constant or an output, which all lie in arrays of their
+    own. `scratch` is the memory that a node needs while it runs, by the node's position.
     """
 
     buffers: Mapping[str, Buffer]
     roots: Mapping[str, str]
     nbytes: int
+    scratch: Mapping[int, Buffer] = field(default_factory=dict[int, Buffer])
 
     def buffer(self, name: str) -> Buffer | None:
-        """Return where `name` lies in the arena; None if it lies in an input or a constant."""
+        """Return where `name` lies in the arena; None if it lies in an array of its own."""
         return self.buffers.get(self.roots[name])
 
     def __str__(self) -> str:
         lines = [f"arena of {self.nbytes} bytes"]
-        for name, b in self.buffers.items():
+        scratch = {f"scratch of node {position}": b for position, b in self.scratch.items()}
+        for name, b in (*self.buffers.items(), *scratch.items()):
             lines.append(f"  {b.offset:>10} + {b.nbytes:<10} nodes {b.first}-{b.last}  {name}")
         return "\n".join(lines)
 
 
-def plan(graph: Graph) -> Plan:
+@dataclass(frozen=True, slots=True)
+class Need:
+    """So many bytes, from node `first` to node `last`."""
+
+    nbytes: int
+    first: int
+    last: int
+
+    @property
+    def size(self) -> int:
+        return aligned(self.nbytes)
+
+
+def aligned(nbytes: int) -> int:
+    """Return the next multiple of `ALIGNMENT`.
+
+    >>> aligned(0), aligned(1), aligned(64)
+    (0, 64, 64)
+    """
+    return -(-nbytes // ALIGNMENT) * ALIGNMENT
+
+
+def plan(graph: Graph, scratch: Mapping[int, int] | None = None) -> Plan:
     """Lay out what the nodes of `graph` make; no two values that are needed at once overlap.
 
-    Buffers are placed greedily, the largest first, each at the lowest offset that is free while
-    it is in use. Offsets and the size of the arena are multiples of `ALIGNMENT`.
+    `scratch` is how many bytes the node at a position needs besides; they are free again when it
+    is done. Offsets and the size of the arena are multiples of `ALIGNMENT`.
     """
     roots, spans = _spans(graph)
     values = graph.values
-    sizes = {name: -(-values[name].nbytes // ALIGNMENT) * ALIGNMENT for name in spans}
-    placed: dict[str, Buffer] = {}
-    for name in sorted(spans, key=lambda name: (-sizes[name], spans[name])):
-        first, last = spans[name]
-        busy = sorted(
-            (b.offset, b.offset + sizes[other])
-            for other, b in placed.items()
-            if b.first <= last and first <= b.last
-        )
-        offset = _lowest(busy, sizes[name])
-        placed[name] = Buffer(offset, values[name].nbytes, first, last)
-    nbytes = max((b.offset + sizes[name] for name, b in placed.items()), default=0)
-    return Plan({name: placed[name] for name in spans}, roots, nbytes)
+    needs = [Need(values[name].nbytes, first, last) for name, (first, last) in spans.items()]
+    at = {position: nbytes for position, nbytes in (scratch or {}).items() if nbytes}
+    needs += [Need(nbytes, position, position) for position, nbytes in at.items()]
+    offsets = arranged(needs)
+    made = [
+        Buffer(offset, need.nbytes, need.first, need.last)
+        for offset, need in zip(offsets, needs, strict=True)
+    ]
+    return Plan(
+        dict(zip(spans, made, strict=False)),
+        roots,
+        extent(needs, offsets),
+        dict(zip(at, made[len(spans) :], strict=True)),
+    )
+
+
+def view_of(node: Node) -> str | None:
+    """Return the operand whose memory the output of `node` is, if it makes none of its own."""
+    return node.inputs[0] if node.op == "reshape" else None
 
 
 def _spans(graph: Graph) -> tuple[dict[str, str], dict[str, tuple[int, int]]]:
-    """Return whose memory each value shares, and from which to which node each root is needed."""
+    """Return whose memory each value shares, and from which to which node each root is needed.
+
+    Only roots that have to lie in the arena have a span.
+    """
     roots = {name: name for name in graph.values}
     spans: dict[str, tuple[int, int]] = {}
     for position, node in enumerate(graph.nodes):
         for name in node.inputs:
             if roots[name] in spans:
                 spans[roots[name]] = (spans[roots[name]][0], position)
-        if node.op == "reshape":
-            roots[node.output.name] = roots[node.inputs[0]]
-        else:
-            spans[node.output.name] = (position, position)
+        source = view_of(node)
+        for value in node.outputs:
+            if source is not None:
+                roots[value.name] = roots[source]
+            else:
+                spans[value.name] = (position, position)
     for name in graph.outputs:
-        if roots[name] in spans:
-            spans[roots[name]] = (spans[roots[name]][0], len(graph.nodes))
+        spans.pop(roots[name], None)
     return roots, spans
+
+
+def bound(needs: Sequence[Need]) -> int:
+    """Return the most bytes that are needed at once, which no arrangement is below."""
+    return max(_crowds(needs).values(), default=0)
+
+
+def extent(needs: Iterable[Need], offsets: Iterable[int]) -> int:
+    """Return the size of the block that an arrangement fills."""
+    return max((o + n.size for n, o in zip(needs, offsets, strict=True)), default=0)
+
+
+def arranged(needs: Sequence[Need]) -> list[int]:
+    """Return an offset for each, so that those that are needed at once lie apart.
+
+    They are placed one by one at the lowest offset that is free all the while. Which order wastes
+    least differs from graph to graph, so several are tried: the first that reaches the bound
+    ends it.
+    """
+    least, best = bound(needs), list[int]()
+    for order in _orders(needs):
+        offsets = _placed(needs, order)
+        if not best or extent(needs, offsets) < extent(needs, best):
+            best = offsets
+        if extent(needs, best) == least:
+            break
+    return best
+
+
+def _orders(needs: Sequence[Need]) -> Iterable[list[int]]:
+    """Yield orders to place in: by size, by size and time, by the worst crowd, by time."""
+
+    def by(*keys: Sequence[int]) -> list[int]:
+        return sorted(range(len(needs)), key=lambda i: tuple(key[i] for key in keys))
+
+    size = [-n.size for n in needs]
+    first = [n.first for n in needs]
+    yield by(size, first)
+    yield by([-n.size * (n.last - n.first + 1) for n in needs], size, first)
+    crowds = _crowds(needs)
+    worst = [-max(c for at, c in crowds.items() if n.first <= at <= n.last) for n in needs]
+    yield by(worst, size, first)
+    yield by(worst, first, size)
+    yield by([n.first - n.last for n in needs], size, first)
+
+
+def _crowds(needs: Sequence[Need]) -> dict[int, int]:
+    """Return how many bytes are needed at each node at which something begins."""
+    starts = sorted({n.first for n in needs})
+    return {at: sum(n.size for n in needs if n.first <= at <= n.last) for at in starts}
+
+
+def _placed(needs: Sequence[Need], order: Iterable[int]) -> list[int]:
+    offsets, placed = dict[int, int](), list[tuple[Need, int]]()
+    for i in order:
+        first, last = needs[i].first, needs[i].last
+        busy = [(o, o + n.size) for n, o in placed if n.first <= last and first <= n.last]
+        offsets[i] = _lowest(sorted(busy), needs[i].size)
+        placed.append((needs[i], offsets[i]))
+    return [offsets[i] for i in range(len(needs))]
 
 
 def _lowest(busy: list[tuple[int, int]], size: int) -> int:
