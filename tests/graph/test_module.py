@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Barrier
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from tests.tuning.toys import Toy
 import tilewright as tw
 from tilewright.errors import ArgumentError, TargetError
 from tilewright.graph.compile import compile
+from tilewright.graph.context import Context
 from tilewright.graph.interpret import interpret
 from tilewright.graph.model import Model, load_onnx
 from tilewright.graph.module import Module
@@ -105,7 +107,7 @@ def test_calls_from_several_threads_do_not_mix(module: Module, image: np.ndarray
         got = list(pool.map(module, given))
     for one, want in zip(got, wanted, strict=True):
         np.testing.assert_array_equal(one, want)
-    assert len(profile.result()) == len(module.calls)
+    assert len(profile.result().calls) == len(module.calls)
 
 
 def test_arrays_of_any_layout_are_taken(module: Module, image: np.ndarray):
@@ -199,10 +201,70 @@ def test_a_network_that_computes_nothing(tmp_path: Path):
 
 
 def test_a_profile_has_every_kernel(module: Module, image: np.ndarray):
-    calls = module.profile(image, repeats=2)
-    assert [call for call, _ in calls] == list(module.calls)
-    assert all(seconds > 0 for _, seconds in calls)
-    assert module.peak_bytes > 0
+    made = module.profile(image, repeats=3)
+    assert [timed.call for timed in made.calls] == list(module.calls)
+    for timed in (*made.calls, made.whole):
+        assert len(timed.seconds) == 3
+        assert 0 < timed.least <= timed.median
+    with pytest.raises(ArgumentError, match="repeats=0"):
+        module.profile(image, repeats=0)
+
+
+def test_calls_at_once_have_memory_of_their_own(
+    module: Module, image: np.ndarray, monkeypatch: pytest.MonkeyPatch
+):
+    """Each of two calls waits inside of its run until the other one is there."""
+    module, both, run = Module(module.executable), Barrier(2, timeout=30), Context.run
+
+    def meeting(context: Context, given: Any, threads: int) -> Any:
+        both.wait()
+        return run(context, given, threads)
+
+    wanted = module(image), module(-image)
+    monkeypatch.setattr(Context, "run", meeting)
+    with ThreadPoolExecutor(2) as pool:
+        got = list(pool.map(module, (image, -image)))
+    np.testing.assert_array_equal(got, wanted)
+    with ThreadPoolExecutor(2) as pool:
+        got = list(pool.map(lambda at: at[0](at[1]), ((module, image), (module.context(), -image))))
+    np.testing.assert_array_equal(got, wanted)
+
+
+def test_a_context_is_its_module_in_other_memory(module: Module, image: np.ndarray):
+    context = module.context()
+    wanted = module(image)
+    np.testing.assert_array_equal(context(image), wanted)
+    np.testing.assert_array_equal(context(input=image, threads=2), wanted)
+    np.testing.assert_array_equal(np.from_dlpack(context(image)), wanted)
+    with pytest.raises(ArgumentError, match="is missing"):
+        context()
+    assert str(module.peak_bytes) in repr(context)
+
+
+def test_memory_is_that_of_values_and_scratch(module: Module):
+    """Inputs, outputs and weights lie elsewhere; what a kernel needs besides is in the arena."""
+    executable = module.executable
+    used = [
+        (call.places[i], parameter)
+        for call in executable.calls
+        for i, parameter in enumerate(executable.kernels[call.kernel].parameters)
+    ]
+    ends = [place.at + p.nbytes for place, p in used if place.region == "arena"]
+    assert module.peak_bytes - 64 < max(ends) <= module.peak_bytes
+    assert module.weight_bytes == sum(weight.nbytes for weight in executable.weights)
+    assert {place.region for place, _ in used} == {"input", "output", "weight", "arena"}
+
+
+def test_equal_weights_of_equal_work_are_kept_once(tmp_path: Path):
+    """As those of a recurrent network, whose steps are nodes of their own."""
+    rng = np.random.default_rng(0)
+    nodes = [helper.make_node("MatMul", [f"x{i}", "w"], [f"x{i + 1}"]) for i in range(4)]
+    path = write(tmp_path / "m.onnx", nodes, {"x0": (3, 8)}, {"w": floats(rng, 8, 8)}, ["x4"])
+    module = compiled(path)
+    assert len(module.calls) == 4
+    assert len(module.executable.weights) == 1
+    x = floats(rng, 3, 8)
+    np.testing.assert_allclose(module(x), by_onnxruntime(path, {"x0": x})[0], rtol=1e-4, atol=1e-5)
 
 
 def test_a_foreign_target_is_refused(model: Model):
@@ -226,7 +288,7 @@ def test_records_may_be_a_path(tmp_path: Path):
     node = helper.make_node("Relu", ["x"], ["y"], "clip")
     model = load_onnx(write(tmp_path / "m.onnx", [node], {"x": (40, 30)}, {}))
     db = tmp_path / "tuning.db"
-    assert compile(model, threads=1).untuned == ("relu 1200",)
+    assert compile(model, threads=1).untuned == ("relu 40x30",)
     with Records(db) as records:
         tw.tune(model, trials=2, records=records, measure=Toy(), search=RandomSearch())
     for where in db, str(db):

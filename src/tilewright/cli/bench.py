@@ -14,12 +14,12 @@ from tilewright.ops.conv2d import TOLERANCE
 if TYPE_CHECKING:
     import numpy as np
 
-    from tilewright.graph.model import Model
-
 
 def bench(
-    model: Annotated[Path, typer.Argument(help="The network, an ONNX file.")],
-    db: Annotated[str, typer.Option(help="Where trials are kept.")] = "tuning.db",
+    model: Annotated[Path, typer.Argument(help="The network: an ONNX file, or a saved module.")],
+    db: Annotated[
+        str | None, typer.Option(help="Where trials are kept; tuning.db if it is there.")
+    ] = None,
     threads: Annotated[int, typer.Option(min=1, help="Threads of either side.")] = 1,
     vs: Annotated[str, typer.Option(help="The other side: onnxruntime, or none.")] = "onnxruntime",
     rounds: Annotated[int, typer.Option(min=1, help="Rounds, each side in turn.")] = 30,
@@ -34,36 +34,23 @@ def bench(
     ] = False,
 ) -> None:
     """Run a network with the best schedules on record, and compare it in the same run."""
-    import numpy as np
-
-    from tilewright.cli.console import console, counted, tell_damage
-    from tilewright.cli.shapes import parse_shapes
+    from tilewright.cli.console import console
+    from tilewright.cli.network import SAVED, compiled, random_inputs
+    from tilewright.cli.profile import print_profile
     from tilewright.errors import ArgumentError
-    from tilewright.graph.compile import compile
-    from tilewright.graph.model import load_onnx
-    from tilewright.records.store import Records
 
     if vs not in ("onnxruntime", "none"):
         raise ArgumentError(f"cannot compare with {vs!r}: name onnxruntime, or none.")
-    out = console()
-    network = load_onnx(model, parse_shapes(shape or []), tolerance=tolerance)
-    with Records(db if "://" in db else Path(db), create=False) as records:
-        module = compile(network, records, threads=threads)
-    tell_damage(records)
-    if module.untuned:
-        out.print(
-            f"{counted(len(module.untuned), 'operator')} without trials in {db}, run untuned: "
-            f"{'; '.join(module.untuned)}",
-            markup=False,
+    if vs != "none" and model.suffix == SAVED:
+        raise ArgumentError(
+            f"cannot compare {model} with {vs}, which reads ONNX files: give --vs none."
         )
-    rng = np.random.default_rng(0)
-    given = {
-        v.name: rng.standard_normal(v.shape).astype(v.dtype)
-        if v.dtype == "float32"
-        else np.zeros(v.shape, v.dtype)  # indices, which every table has
-        for v in module.inputs
+    out = console()
+    module = compiled(out, model, db, threads, shape or [], tolerance)
+    given = {v.name: a for v, a in zip(module.inputs, random_inputs(module), strict=True)}
+    sides: dict[str, Callable[[], Any]] = {
+        "tilewright": lambda: module(*given.values(), threads=threads)
     }
-    sides: dict[str, Callable[[], Any]] = {"tilewright": lambda: module(*given.values())}
     if vs == "onnxruntime":
         sides[vs] = _onnxruntime(model, given, threads)
     if len(sides) > 1:
@@ -71,7 +58,7 @@ def bench(
         out.print(f"largest difference between the results: {difference:.2g} of the largest value")
     _print(out, in_turn(sides, rounds), threads)
     if profile:
-        _profile(out, network, module.profile(*given.values(), threads=threads), threads)
+        print_profile(out, module.profile(*given.values(), threads=threads), threads)
 
 
 _SETTLE = 0.1  # seconds before a side is timed: threads of the other one still spin for a while
@@ -111,36 +98,6 @@ def _print(out: Any, times: dict[str, list[float]], threads: int) -> None:
         ratio = "" if name == "tilewright" else f"{middle / own:.2f} x tilewright's"
         table.add_row(name, f"{min(seconds) * 1e3:.3f}", f"{middle * 1e3:.3f}", ratio)
     out.print(table)
-
-
-def _profile(out: Any, network: Model, calls: list[tuple[Any, float]], threads: int) -> None:
-    from rich.table import Table
-    from rich.text import Text
-
-    from tilewright.cli.console import counted
-    from tilewright.measure.peak import peak
-
-    limit = peak(threads=threads)
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for column in ("node", "work"):
-        table.add_column(column)
-    for column in ("us", "GFLOP/s", "of peak"):
-        table.add_column(column, justify="right", no_wrap=True)
-    for call, seconds in calls:
-        speed = call.flops / seconds
-        table.add_row(
-            Text(call.node),
-            Text(call.work),
-            f"{seconds * 1e6:.1f}",
-            f"{speed / 1e9:.1f}" if call.flops else "-",
-            f"{speed / limit:.0%}" if call.flops else "-",
-        )
-    out.print(table)
-    total = sum(seconds for _, seconds in calls)
-    out.print(
-        f"{counted(len(calls), 'kernel')} of {counted(len(network.graph.nodes), 'node')}, "
-        f"{total * 1e3:.3f} ms in all"
-    )
 
 
 def _onnxruntime(path: Path, given: dict[str, np.ndarray], threads: int) -> Callable[[], Any]:

@@ -8,10 +8,9 @@ from pathlib import Path
 import numpy as np
 
 from tilewright.errors import ArgumentError
-from tilewright.graph.kernels import arguments
+from tilewright.graph.assemble import Work, assemble
 from tilewright.graph.model import Model
-from tilewright.graph.module import Call, Module
-from tilewright.graph.plan import plan
+from tilewright.graph.module import Module
 from tilewright.loops.interpret import packed
 from tilewright.loops.nodes import Buffer
 from tilewright.records.store import Records
@@ -52,15 +51,16 @@ def compile(
     check_runs_here(target)
     count = checked(threads, target.cores)
     graph, artifacts = model.graph, dict[Operator, _Compiled]()
-    calls: list[Call] = []
-    for node, operator in zip(graph.nodes, model.operators, strict=True):
-        if operator is None:
+    works: list[Work] = []
+    ready: dict[tuple[int, str, str], tuple[np.ndarray, np.ndarray]] = {}  # the first holds its id
+    for node, work in zip(graph.nodes, model.bound, strict=True):
+        if work is None:
             continue
+        operator, given = work.operator, work.given
         if operator not in artifacts:
             task = Task(operator, target, threads=count, cold=True)
             artifacts[operator] = _compile(task, records, len(artifacts))
         made = artifacts[operator]
-        given = arguments(node, operator)
         places: list[str | np.ndarray | Buffer] = []
         for buffer in made.artifact.parameters:
             if buffer.scope == "output":
@@ -74,11 +74,15 @@ def compile(
                     assert isinstance(value, str)
                     places.append(value)
                 else:
-                    shaped = array.reshape(made.shapes[buffer.source or buffer.name])
-                    places.append(aligned(packed(buffer, shaped) if buffer.source else shaped))
-        calls.append(Call(node.name, operator.name, made.task.flops, made.artifact, tuple(places)))
+                    key = (id(array), made.artifact.name, buffer.name)
+                    if key not in ready:
+                        shaped = array.reshape(made.shapes[buffer.source or buffer.name])
+                        filled = aligned(packed(buffer, shaped) if buffer.source else shaped)
+                        ready[key] = (array, filled)
+                    places.append(ready[key][1])
+        works.append(Work(node, operator.name, made.task.flops, made.artifact, tuple(places)))
     untuned = tuple(o.name for o, made in artifacts.items() if not made.tuned)
-    return Module(graph, tuple(calls), plan(graph), target, count, untuned)
+    return Module(assemble(graph, works, target, count, untuned))
 
 
 @dataclass(frozen=True)

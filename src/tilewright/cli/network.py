@@ -1,0 +1,81 @@
+"""The network that a command is about: a file of ONNX, compiled here, or one of `module.save`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
+    from rich.console import Console
+
+    from tilewright.graph.module import Module
+
+SAVED = ".twm"
+_DATABASE = "tuning.db"
+
+
+def compiled(
+    out: Console,
+    path: Path,
+    db: str | None,
+    threads: int,
+    shapes: Sequence[str],
+    tolerance: float,
+    target: str | None = None,
+) -> Module:
+    """Return a network that is ready to run, and say what of it is not tuned.
+
+    Without `db`, schedules come from tuning.db if there is one.
+    """
+    from tilewright.cli.console import counted, tell_damage
+    from tilewright.cli.shapes import parse_shapes
+    from tilewright.graph.compile import compile
+    from tilewright.graph.model import load_onnx
+    from tilewright.records.store import Records
+
+    if path.suffix == SAVED:
+        return _saved(path, db, shapes)
+    network = load_onnx(path, parse_shapes(shapes), tolerance=tolerance)
+    where = db or _DATABASE
+    if db is None and not Path(_DATABASE).exists():
+        module = compile(network, threads=threads, target=target)
+    else:
+        with Records(where if "://" in where else Path(where), create=False) as records:
+            module = compile(network, records, threads=threads, target=target)
+        tell_damage(records)
+    if module.untuned:
+        out.print(
+            f"{counted(len(module.untuned), 'operator')} without trials in {where}, run untuned: "
+            f"{'; '.join(module.untuned)}",
+            markup=False,
+        )
+    return module
+
+
+def _saved(path: Path, db: str | None, shapes: Sequence[str]) -> Module:
+    from tilewright.errors import ArgumentError
+    from tilewright.graph.twm import load
+
+    if db is not None or shapes:
+        raise ArgumentError(
+            f"cannot choose schedules or shapes for {path}: it is compiled already. Give the "
+            "network as an ONNX file, or leave out --db and --shape."
+        )
+    return load(path)
+
+
+def random_inputs(module: Module) -> list[np.ndarray]:
+    """Return arrays for the inputs: normal numbers; zeros for integers, which may be indices."""
+    import numpy as np
+
+    from tilewright import dtypes
+
+    rng = np.random.default_rng(0)
+    return [
+        rng.standard_normal(v.shape).astype(dtypes.numpy(v.dtype))
+        if dtypes.is_float(v.dtype)
+        else np.zeros(v.shape, v.dtype)
+        for v in module.inputs
+    ]

@@ -1,0 +1,52 @@
+"""The arrays that a network is called with: checked all at once, before anything runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from tilewright import dtypes
+from tilewright.errors import ArgumentError
+from tilewright.graph.ir import Value
+from tilewright.runtime.kernel import as_array
+
+Array = np.ndarray[Any, Any]
+
+
+def checked_inputs(
+    inputs: Sequence[Value], arrays: tuple[Any, ...], named: Mapping[str, Any]
+) -> list[Array]:
+    """Return contiguous arrays for `inputs`, given in that order or by name, copied if need be.
+
+    Raise ArgumentError, which lists all that is wrong, if they do not fit.
+    """
+    wanted = {value.name: value for value in inputs}
+    given = dict(zip(wanted, arrays, strict=False)) | dict(named)
+    problems = [f"there is no input {name!r}" for name in named if name not in wanted]
+    twice = [name for name, _ in zip(wanted, arrays, strict=False) if name in named]
+    problems += [f"{name!r} is given twice" for name in twice]
+    if len(arrays) > len(wanted):
+        problems.append(f"{len(arrays)} arrays for {len(wanted)} inputs")
+    checked: list[Array] = []
+    for name, value in wanted.items():
+        if name not in given:
+            problems.append(f"{value} is missing")
+            continue
+        raw = given[name]
+        if not hasattr(raw, "__dlpack__"):
+            problems.append(f"{value} is given as {type(raw).__name__}")
+            continue
+        try:
+            raw = as_array(str(value), raw)
+        except ArgumentError as error:
+            problems.append(str(error).rstrip("."))
+            continue
+        if raw.shape != value.shape or raw.dtype != dtypes.numpy(value.dtype):
+            problems.append(f"{value} is given as {raw.dtype} {'x'.join(map(str, raw.shape))}")
+        checked.append(np.require(raw, requirements=("C", "A")))
+    if problems:
+        listed = ", ".join(map(str, inputs))
+        raise ArgumentError(f"cannot run: {'; '.join(problems)}. The inputs are {listed}.")
+    return checked
