@@ -15,12 +15,14 @@ from tilewright.graph import Graph, Node, Value
 from tilewright.graph.interpret import interpret
 from tilewright.graph.onnx import load
 from tilewright.graph.verify import verify
+from tilewright.ops.program import Program
 
+PLAIN = {"transpose_a": 0, "transpose_b": 0}
 GRAPH = Graph(
     inputs=(Value("x", (2, 3)),),
     outputs=("y",),
     nodes=(
-        Node("fc", "dense", ("x", "w"), (Value("p", (2, 4)),), {"bias": 0, "relu": 1}),
+        Node("fc", "matmul", ("x", "w"), (Value("p", (2, 4)),), PLAIN, Program.of("relu")),
         Node("flat", "reshape", ("p",), (Value("y", (8,)),), {"shape": (8,)}),
     ),
     constants={"w": np.ones((3, 4), np.float32)},
@@ -31,7 +33,7 @@ def test_show() -> None:
     assert str(GRAPH) == "\n".join(
         [
             "input x: float32 2x3",
-            "  p: 2x4 = dense(x, w) bias=0 relu=1",
+            "  p: 2x4 = matmul(x, w) transpose_a=0 transpose_b=0 then %1 = relu(%0)",
             "  y: 8 = reshape(p) shape=8",
             "output y: float32 8",
             "constants: 1, 0.00 MB",
@@ -52,9 +54,12 @@ def test_verify_accepts() -> None:
         ({"nodes": (replace(GRAPH.nodes[0], op="gelu"),)}, r"'gelu' is unknown\n  p: 2x4"),
         (
             {"nodes": (replace(GRAPH.nodes[0], outputs=(Value("y", (9,)),)),)},
-            r"makes \(2, 4\), but says it makes\n  y: 9 = dense",
+            r"makes float32 \(2, 4\), but says it makes\n  y: 9 = matmul",
         ),
-        ({"constants": {"w": np.ones((2, 4), np.float32)}}, "2x3 cannot be multiplied by .* 2x4"),
+        (
+            {"constants": {"w": np.ones((2, 4), np.float32)}},
+            "product of 2x3 and 2x4, in which 3 and 2 do not agree",
+        ),
     ],
 )
 def test_verify_refuses(change: dict[str, object], message: str) -> None:

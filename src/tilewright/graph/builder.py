@@ -7,7 +7,7 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 import numpy as np
 
 from tilewright.graph.ir import Attribute, Graph, Node, Shape, Type, Value
-from tilewright.graph.meaning import type_of
+from tilewright.graph.meaning import Reads, type_of
 from tilewright.ops.program import Program
 
 
@@ -50,13 +50,14 @@ class Builder:
         name: str = "",
         attributes: Mapping[str, Attribute] | None = None,
         then: Program | None = None,
+        reads: Reads = (),
     ) -> str:
         """Add a node and return its output; `name` is the model's for it, if it has one."""
         inputs, attributes = tuple(inputs), dict(attributes or {})
-        made = type_of(op, [self._types[i] for i in inputs], attributes, then)
+        made = type_of(op, [self._types[i] for i in inputs], attributes, then, reads)
         output = fresh(output, self._types)
         value = Value(output, made.shape, made.dtype)
-        self.nodes.append(Node(name or output, op, inputs, (value,), attributes, then))
+        self.nodes.append(Node(name or output, op, inputs, (value,), attributes, then, reads))
         self._types[output] = made
         return output
 

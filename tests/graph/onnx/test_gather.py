@@ -49,15 +49,12 @@ def test_an_embedding_runs_as_in_onnxruntime(tmp_path: Path, dtype: str) -> None
     assert np.isfinite(module(tokens * 10**6)).all()  # what ONNX Runtime refuses reads some row
 
 
-def test_integers_are_indices_and_nothing_else(tmp_path: Path) -> None:
+def test_indices_are_integers(tmp_path: Path) -> None:
     path = embedding(tmp_path / "m.onnx", op="Add")
-    with pytest.raises(ModelError, match="'tokens' is of type int64; only float32 is computed"):
-        load(path)
-    path = embedding(tmp_path / "m.onnx", TensorProto.INT8)
-    with pytest.raises(ModelError, match=r"of type int8; .* int32 and int64 for indices"):
+    with pytest.raises(ModelError, match=r"shapes \(50, 24\) and \(3, 7\) do not fit each other"):
         load(path)
     path = embedding(tmp_path / "m.onnx", TensorProto.FLOAT)
-    with pytest.raises(ModelError, match="'tokens' is of type float32; indices are of int32 or"):
+    with pytest.raises(ModelError, match="indices are of type float32; they must be integers"):
         load(path)
 
 

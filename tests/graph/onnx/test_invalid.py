@@ -13,7 +13,6 @@ from onnx.helper import make_node
 from tests.graph.models import save, write
 
 from tilewright.errors import ModelError
-from tilewright.graph.ir import Graph, Node, Value
 from tilewright.graph.onnx import load
 from tilewright.graph.passes import optimize
 
@@ -32,8 +31,6 @@ def constant(*values: Any, dtype: Any = np.int64, shape: tuple[int, ...] | None 
 
 
 FOLDED: Mapping[str, tuple[NodeProto, dict[str, np.ndarray], str]] = {
-    "index": (make_node("Gather", ["a", "b"], ["c"]), {"a": constant(1, 2), "b": constant(9)},
-              "out of bounds"),
     "no value": (make_node("Constant", [], ["c"]), {}, ""),
     "step": (make_node("Range", ["a", "b", "z"], ["c"]),
              {n: constant(v, shape=()) for n, v in (("a", 0), ("b", 9), ("z", 0))}, "too many"),
@@ -46,7 +43,8 @@ FOLDED: Mapping[str, tuple[NodeProto, dict[str, np.ndarray], str]] = {
                  {"a": constant(1), "b": constant(1 << 20, 1 << 20)}, "too many"),
     "type": (make_node("Cast", ["a"], ["c"], to=99), {"a": constant(1)}, ""),
     "norm": (make_node("BatchNormalization", ["a", *"bbbb"], ["c"]),
-             {"a": np.ones(3, np.float32), "b": np.ones(2, np.float32)}, "images"),
+             {"a": np.ones(3, np.float32), "b": np.ones(2, np.float32)},
+             "without channels; .*from its constants"),
     "lstm": (make_node("LSTM", ["a", "a", "a"], ["c"], hidden_size=1),
              {"a": constant(1.0, dtype=np.float32)}, "cannot be computed"),
     "sequence": (make_node("SequenceConstruct", ["a", "b"], ["c"]),
@@ -68,9 +66,9 @@ ONE: Sequence[tuple[NodeProto, dict[str, np.ndarray], str]] = [
     (make_node("Conv", ["x", "w"], ["y"], group=0), {"w": W}, "0 groups"),
     (make_node("Conv", ["x", "w"], ["y"]), {"w": W[:0]}, "make no channels"),
     (make_node("Conv", ["x", "w"], ["y"]), {"w": W[:, :0]}, "make no channels"),
-    (make_node("Conv", ["x", "w"], ["y"]), {}, "its weights 'w' is missing: nothing makes it"),
+    (make_node("Conv", ["x", "w"], ["y"]), {}, "'w' is read, but nothing makes it"),
     (make_node("Conv", ["x", ""], ["y"]), {}, "its input 1 is missing|Node"),
-    (make_node("Conv", ["x", "x"], ["y"]), {}, "its weights 'x' is computed, not constant"),
+    (make_node("Conv", ["x", "w"], ["y"]), {"w": W[0, 0]}, r"its weights have the shape \(1, 1\)"),
     (make_node("ReduceMean", ["x"], ["y"], axes=[2, 7]), {}, r"axes \(2, 7\) are not"),
     (make_node("ReduceMean", ["x"], ["y"], axes=[2, 3, -1]), {}, r"axes \(2, 3, -1\) are not"),
     (make_node("Unsqueeze", ["x", "a"], ["y"]), {"a": constant(9)}, r"axes \(9,\) are not"),
@@ -84,11 +82,9 @@ ONE: Sequence[tuple[NodeProto, dict[str, np.ndarray], str]] = [
     (make_node("Reshape", ["x", "a"], ["y"]), {"a": constant(-2, -12)}, "at most one extent"),
     (make_node("Reshape", ["x", "a"], ["y"]), {"a": constant(5, -1)}, "cannot be reshaped"),
     (make_node("Clip", ["x", "a"], ["y"]), {"a": constant(0.0, 1.0, dtype=np.float32)},
-     "lower bound is float32 of shape"),
+     "do not fit"),
     (make_node("Dropout", ["x", "", "a"], ["y"]), {"a": constant(True, False, dtype=bool)},
      "training mode is bool of shape"),
-    (make_node("Add", ["x", "a"], ["y"]), {"a": np.ones((2, 2, 4, 3), np.float32)},
-     "only constants are repeated"),
     (make_node("Add", ["x", "a"], ["y"]), {"a": np.ones(7, np.float32)}, "do not fit"),
     (make_node("Add", ["x", "a"], ["y"]), {"a": np.ones((0, 3), np.float32)}, "do not fit|without"),
     (make_node("MaxPool", ["x"], ["y"], kernel_shape=[1, 1], strides=[4, 3],
@@ -107,7 +103,7 @@ def test_nodes_that_cannot_be(
 def test_what_is_unusual_but_right_loads(tmp_path: Path) -> None:
     zero = {"a": constant(0.0, dtype=np.float32)}
     path = write(tmp_path / "clip.onnx", [make_node("Clip", ["x", "a"], ["y"])], X, zero)
-    assert [node.op for node in load(path).nodes] == ["relu"]
+    assert [node.op for node in load(path).nodes] == ["map"]
     path = write(tmp_path / "scalar.onnx", [make_node("Squeeze", ["x"], ["y"])], {"x": ()}, {})
     assert load(path).nodes[0].output.shape == ()
     pool = make_node(
@@ -164,7 +160,8 @@ def set_input(**tensor: Any) -> Callable[[ModelProto], None]:
 
 def initializers(count: int, **values: Any) -> Callable[[ModelProto], None]:
     def change(model: ModelProto) -> None:
-        made = TensorProto(name="w", **{"data_type": 1, "dims": [1], "float_data": [1.0], **values})
+        given: Any = {"data_type": 1, "dims": [1], "float_data": [1.0], **values}
+        made = TensorProto(name="w", **given)
         model.graph.initializer.extend([made] * count)
 
     return change
@@ -218,19 +215,9 @@ def test_what_is_no_path(path: Any) -> None:
 
 
 def test_constants_that_no_memory_holds(tmp_path: Path) -> None:
-    """An addend that is repeated over an image of 2^39 elements is made by a pass, not stored."""
-    node = make_node("Add", ["x", "a"], ["y"])
-    path = write(tmp_path / "m.onnx", [node], {"x": (1 << 19, 1 << 20)}, {"a": np.ones(1, "f4")})
+    """A sum of two vectors, each along its own axis, would have 2^39 elements."""
+    nodes = [make_node("Add", ["a", "b"], ["c"]), make_node("Add", ["x", "c"], ["y"])]
+    constants = {"a": np.ones((1 << 19, 1), "f4"), "b": np.ones(1 << 20, "f4")}
+    path = write(tmp_path / "m.onnx", nodes, {"x": (1 << 19, 1 << 20)}, constants)
     with pytest.raises(ModelError, match="does not fit into memory"):
         optimize(load(path))
-
-
-def test_weights_that_are_computed_are_refused_by_the_pass() -> None:
-    W = np.ones((2, 2, 1, 1), np.float32)
-    a = {"strides": (1, 1), "pads": (0,) * 4, "dilations": (1, 1), "groups": 1, "bias": 0}
-    nodes = (
-        Node("w", "relu", ("W",), (Value("r", W.shape),)),
-        Node("c", "conv2d_nchw", ("x", "r"), (Value("y", (1, 2, 4, 3)),), a),
-    )
-    with pytest.raises(ModelError, match="whose weights 'r' are computed"):
-        optimize(Graph((Value("x", (1, 2, 4, 3)),), ("y",), nodes, {"W": W}))

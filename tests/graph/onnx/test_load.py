@@ -68,29 +68,29 @@ def test_external_weights(tmp_path: Path) -> None:
 
 def test_all_unsupported_operators_are_listed_at_once(tmp_path: Path) -> None:
     nodes = [
-        make_node("Erf", ["x"], ["a"], name="first"),
-        make_node("Softmax", ["a"], ["b"], name="second"),
+        make_node("NonZero", ["x"], ["a"], name="first"),
+        make_node("Unique", ["a"], ["b"], name="second"),
         make_node("Relu", ["b"], ["c"], name="fine"),
-        make_node("MatMul", ["x", "x"], ["d"], name="third"),
+        make_node("Gemm", ["x", "x"], ["d"], name="third"),
         make_node("Clip", ["x", "", "six"], ["e"]),
-        make_node("MaxPool", ["x"], ["f", "where"], kernel_shape=[1, 1], name="fourth"),
+        make_node("BatchNormalization", ["x", *"tttt"], ["f", "where", "more"], name="fourth"),
         make_node("Mine", ["x"], ["g"], name="fifth", domain="my.own"),
     ]
     outputs = ("c", "d", "e", "f", "where", "g")
-    constants = {"six": np.full((), 6, np.float32)}
+    constants = {"six": np.full(5, 6, np.float32), "t": np.ones(2, np.float32)}
     path = write(tmp_path / "m.onnx", nodes, {"x": (1, 2, 3, 3)}, constants, outputs)
     with pytest.raises(ModelError) as error:
         load(path)
     text = str(error.value)
     assert "m.onnx: 6 nodes are not supported" in text
     for line in (
-        "Erf 'first': not supported",
-        "Softmax 'second': not supported",
-        "MatMul 'third': its second factor 'x' is computed, not constant",
-        "Clip 'e': it clips to [-inf, 6]; only [0, inf], a ReLU, is supported",
-        "MaxPool 'fourth': its output 'where' is read, but only the first output is computed",
+        "NonZero 'first': not supported",
+        "Unique 'second': not supported",
+        "Gemm 'third': a product of shapes (1, 2, 3, 3) and (1, 2, 3, 3), not of matrices",
+        "Clip 'e': tensors of shapes (1, 2, 3, 3) and (5,) do not fit each other",
+        "BatchNormalization 'fourth': its output 'where' is read, but is not computed",
         "Mine 'fifth': not supported",
-        "supported are Add, ",
+        "supported are Abs, ",
     ):
         assert line in text
     assert "fine" not in text
@@ -108,7 +108,7 @@ def shapes_after(op: str) -> list[onnx.NodeProto]:
         make_node("Reshape", ["a", "c"], ["r"], name="reshape"),
         make_node("Reshape", ["x", "c"], ["q"], name="other"),
         make_node("Mul", ["r", "q"], ["p"], name="product"),
-        make_node("GatherND", ["p", "zero"], ["y"], name="pick"),
+        make_node("Unique", ["p"], ["y"], name="pick"),
     ]
 
 
@@ -119,16 +119,14 @@ CONSTANTS: dict[str, Any] = {
 
 def test_what_follows_a_refused_node_counts_by_its_kind(tmp_path: Path) -> None:
     """Shapes are known without data, so what is computed of shapes is no operator of its own."""
-    path = write(tmp_path / "m.onnx", shapes_after("Selu"), {"x": (2, 3)}, CONSTANTS)
+    path = write(tmp_path / "m.onnx", shapes_after("NonZero"), {"x": (2, 3)}, CONSTANTS)
     with pytest.raises(ModelError) as error:
         load(path)
     listed = [line.strip() for line in str(error.value).splitlines()[1:-2]]
     assert listed == [
-        "Selu 'first': not supported",
-        "Mul 'product': not supported",
-        "GatherND 'pick': not supported",
+        "NonZero 'first': not supported",
+        "Unique 'pick': not supported",
     ]
-    assert "Clip (as ReLU)" in str(error.value)
 
 
 def test_open_shapes_and_refused_nodes_are_said_together(tmp_path: Path) -> None:
@@ -141,10 +139,9 @@ def test_open_shapes_and_refused_nodes_are_said_together(tmp_path: Path) -> None
     assert "('x' of shape Nx3, 'z' of shape Nx3)" in text
     assert "shapes={'x': (1, 3), 'z': (1, 3)} in Python" in text
     assert "--shape x=1x3 --shape z=1x3 on the command line" in text
-    assert "2 nodes are not supported" in text
-    assert "Mul 'product'" in text
-    assert "GatherND 'pick'" in text
-    for fine in "shape", "gather", "concat", "reshape", "sum":
+    assert "1 node is not supported" in text
+    assert "Unique 'pick'" in text
+    for fine in "shape", "gather", "concat", "reshape", "product", "sum":
         assert f"'{fine}'" not in text
 
 
@@ -199,7 +196,7 @@ def test_refusals_of_shape_and_type(tmp_path: Path) -> None:
         load(path)
     for line in (
         "Conv 'channels': a convolution of 2 channels in 1 groups cannot use weights of 3 by 2",
-        "Add 'double': 'd' is of type float64; only float32 is computed",
+        "Add 'double': ",
         "Conv 'inputs': Node",
         "MaxPool 'large': a window of 9x9",
         "Reshape 'elements': a tensor of shape (1, 2, 4, 3) cannot be reshaped to (5, 5)",
@@ -210,17 +207,15 @@ def test_refusals_of_shape_and_type(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("op", "attributes", "message"),
     [
-        ("Conv", {"strides": [2]}, r"strides \(2,\) are not two"),
-        ("Conv", {"strides": [0, 1]}, r"strides \(0, 1\) are not two positive"),
+        ("Conv", {"strides": [2]}, r"strides \(2,\) are not 2 positive"),
+        ("Conv", {"strides": [0, 1]}, r"strides \(0, 1\) are not 2 positive"),
         ("Conv", {"pads": [-1, 0, 0, 0]}, r"pads \(-1, 0, 0, 0\)"),
         ("Conv", {"kernel_shape": [2, 2]}, r"kernel_shape \(2, 2\) is not that of its weights"),
-        ("MaxPool", {"kernel_shape": [1, 1], "dilations": [2, 2]}, "dilated"),
         ("MaxPool", {"kernel_shape": [2, 2], "pads": [2, 0, 0, 0]}, "as large as the window"),
         ("Transpose", {"perm": [0, 1]}, r"\(0, 1\) is no order"),
-        ("ReduceMean", {"axes": [1]}, r"averages over axes \(1,\)"),
         ("Gemm", {}, "not of matrices"),
-        ("MatMul", {}, "the second must be a matrix"),
-        ("Cast", {"to": 11}, "another type than float32"),
+        ("MatMul", {}, "in which 3 and 1 do not agree"),
+        ("Cast", {"to": 8}, "casts to string, in which nothing is computed"),
         ("Unknown", {}, "not supported"),
     ],
 )
@@ -235,13 +230,13 @@ def test_refusals_of_attributes(
         load(path)
 
 
-def test_outputs_that_are_not_made_or_not_float(tmp_path: Path) -> None:
+def test_outputs_that_are_not_made_or_of_another_type(tmp_path: Path) -> None:
     path = write(tmp_path / "m.onnx", RELU, {"x": (2,)}, {}, ("y", "z"))
     with pytest.raises(ModelError, match="its output 'z' is read, but nothing makes it"):
         load(path)
     nodes = [*RELU, make_node("Shape", ["x"], ["z"])]
     path = write(tmp_path / "m.onnx", nodes, {"x": (2,)}, {}, ("y", "z"))
-    with pytest.raises(ModelError, match="'z' is of type int64"):
+    with pytest.raises(ModelError, match=r"states its output 'z' to be float .* make z: int64 1"):
         load(path)
 
 
@@ -269,10 +264,10 @@ def test_shapes_that_do_not_fit(tmp_path: Path, given: tuple[int, ...]) -> None:
 
 
 def test_inputs_of_another_type(tmp_path: Path) -> None:
-    x = helper.make_tensor_value_info("x", TensorProto.FLOAT16, [2])
-    y = helper.make_tensor_value_info("y", TensorProto.FLOAT16, [2])
+    x = helper.make_tensor_value_info("x", TensorProto.COMPLEX64, [2])
+    y = helper.make_tensor_value_info("y", TensorProto.COMPLEX64, [2])
     model = helper.make_model(helper.make_graph(RELU, "test", [x], [y]))
-    with pytest.raises(ModelError, match="is of type float16"):
+    with pytest.raises(ModelError, match="is of type complex64, in which nothing is computed"):
         load(save(model, tmp_path / "m.onnx"))
 
 

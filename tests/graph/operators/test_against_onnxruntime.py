@@ -17,16 +17,6 @@ from tilewright.graph.onnx import load
 from tilewright.graph.passes import optimize
 from tilewright.graph.verify import verify
 
-INTERNAL = {
-    "conv2d",
-    "pool2d",
-    "global_average_pool",
-    "dense",
-    "transpose",
-    "relu",
-    "add",
-    "reshape",
-}
 RNG = np.random.default_rng(0)
 
 
@@ -45,7 +35,7 @@ def check(
     wanted = by_onnxruntime(path, arrays)
     imported = verify(load(path))
     optimized = verify(optimize(imported))
-    assert {node.op for node in optimized.nodes} <= INTERNAL
+    assert not any(node.op.endswith("_first") for node in optimized.nodes)
     for graph in imported, optimized:
         given = interpret(graph, list(arrays.values()))
         for want, got in zip(wanted, given, strict=True):
@@ -77,8 +67,8 @@ def test_conv(tmp_path: Path, case: dict[str, Any], bias: bool) -> None:
         del constants["b"]
     node = make_node("Conv", ["x", *constants], ["y"], **case)
     left = check(tmp_path, [node], {"x": (2, ci, *size)}, constants)
-    assert left.count("conv2d") == 1
-    assert "add" not in left
+    assert left.count("conv") == 1
+    assert "map" not in left
 
 
 POOLS: list[dict[str, Any]] = [
@@ -130,7 +120,7 @@ def test_batch_norm_alone_after_conv_and_before_relu(tmp_path: Path) -> None:
         make_node("Relu", ["d"], ["y"]),
     ]
     left = check(tmp_path, nodes, {"x": (1, 4, 6, 5)}, constants)
-    assert left == ["transpose", "conv2d", "conv2d", "transpose"]
+    assert [op for op in left if op != "transpose"] == ["map", "conv"]
 
 
 @pytest.mark.parametrize("case", [{}, {"transB": 1}, {"transA": 1, "alpha": 0.5, "beta": 2.0}])
@@ -142,7 +132,7 @@ def test_gemm(tmp_path: Path, case: dict[str, Any], addend: tuple[int, ...] | No
         constants["c"] = floats(RNG, *addend)
     node = make_node("Gemm", ["x", *constants], ["y"], **case)
     left = check(tmp_path, [node], {"x": (4, 3) if case.get("transA") else (3, 4)}, constants)
-    assert ("add" in left) == (addend in ((3, 5), (3, 1)))
+    assert "map" not in left
 
 
 def test_matmul_of_many_axes_with_bias_and_relu(tmp_path: Path) -> None:
@@ -153,7 +143,7 @@ def test_matmul_of_many_axes_with_bias_and_relu(tmp_path: Path) -> None:
     ]
     constants = {"w": floats(RNG, 5, 6), "b": floats(RNG, 6)}
     check(tmp_path, nodes, {"x": (2, 3, 5)}, constants)
-    assert check(tmp_path, nodes, {"x": (3, 5)}, constants) == ["dense"]
+    assert check(tmp_path, nodes, {"x": (3, 5)}, constants) == ["matmul"]
 
 
 def test_movement(tmp_path: Path) -> None:
@@ -183,7 +173,7 @@ def test_what_depends_on_shapes_only_is_folded(tmp_path: Path) -> None:
         make_node("Relu", ["r"], ["y"]),
     ]
     constants = {"zero": np.array(0), "axes": np.array([0])}
-    assert check(tmp_path, nodes, {"x": (2, 3, 4)}, constants) == ["reshape", "relu"]
+    assert check(tmp_path, nodes, {"x": (2, 3, 4)}, constants) == ["reshape", "map"]
 
 
 def test_constants_of_any_operator_are_folded(tmp_path: Path) -> None:
@@ -192,12 +182,12 @@ def test_constants_of_any_operator_are_folded(tmp_path: Path) -> None:
         make_node("Mul", ["e", "c"], ["m"]),
         make_node("Add", ["x", "m"], ["y"]),
     ]
-    assert check(tmp_path, nodes, {"x": (2, 3)}, {"c": floats(RNG, 3)}) == ["add"]
+    assert check(tmp_path, nodes, {"x": (2, 3)}, {"c": floats(RNG, 3)}) == ["map"]
 
 
-def test_clip_of_negative_values_is_a_relu(tmp_path: Path) -> None:
+def test_clip_of_negative_values_is_one_program(tmp_path: Path) -> None:
     node = make_node("Clip", ["x", "low"], ["y"])
-    assert check(tmp_path, [node], {"x": (2, 3)}, {"low": np.zeros((), np.float32)}) == ["relu"]
+    assert check(tmp_path, [node], {"x": (2, 3)}, {"low": np.zeros((), np.float32)}) == ["map"]
 
 
 def test_several_inputs_and_outputs(tmp_path: Path) -> None:
@@ -208,7 +198,7 @@ def test_several_inputs_and_outputs(tmp_path: Path) -> None:
     ]
     inputs = {"x": (1, 2, 5, 5), "z": (1, 3, 5, 5)}
     left = check(tmp_path, nodes, inputs, {"w": floats(RNG, 3, 2, 1, 1)}, outputs=("y", "r", "c"))
-    assert "add" in left, "the convolution is an output, so nothing may be fused into it"
+    assert "map" in left, "the convolution is an output, so nothing may be fused into it"
 
 
 def test_transpositions_of_the_model_itself_cancel(tmp_path: Path) -> None:
@@ -219,4 +209,4 @@ def test_transpositions_of_the_model_itself_cancel(tmp_path: Path) -> None:
         make_node("Transpose", ["b"], ["y"], perm=[0, 2, 3, 1]),
     ]
     left = check(tmp_path, nodes, {"x": (1, 5, 6, 2)}, {"w": floats(RNG, 3, 2, 3, 3)})
-    assert left == ["conv2d"]
+    assert left == ["conv"]

@@ -80,8 +80,9 @@ class _Views:
         self, node: Node, op: str, inputs: list[str], made: str, attributes: Attributes
     ) -> str:
         return self.builder.node(
-            op, inputs, made, name=node.name, attributes=attributes, then=node.then
-        )
+            op, inputs, made, name=node.name, attributes=attributes, then=node.then,
+            reads=node.reads,
+        )  # fmt: skip
 
     def transpose(self, node: Node) -> None:
         """Keep a transposition of the model: as a change of view where it is one."""
@@ -144,7 +145,7 @@ def _permuted(node: Node, views: _Views) -> Attributes | None:
     """Return the attributes with which a node works channels last, if some operand is so."""
     rank = len(node.output.shape)
     wants = any(views.is_last(name) and len(views.shape(name)) == rank for name in node.inputs)
-    if not 3 <= rank <= 5 or not wants:
+    if not 3 <= rank <= 5 or not wants or node.reads:
         return None
     return OPERATORS[node.op].permuted(node.attributes, to_last(rank))
 

@@ -34,14 +34,14 @@ def fold_affine(graph: Graph) -> Graph:
             fits = fits and weights is not None and weights.ndim == 2
             fits = fits and not node.attributes["transpose_b"]
         folded = _leading(node, constants) if fits else None
-        if folded is None or weights is None:
+        if folded is None or weights is None or not np.isfinite(_scaled(weights, folded[0])).all():
             nodes.append(node)
             continue
         factor, shift, rest, extras = folded
         name, dtype = node.output.name, str(weights.dtype)
         by = node.inputs[1]
         if not np.all(factor == 1.0):
-            by = put(f"{name}.weight", weights.astype(np.float64) * factor, dtype)
+            by = put(f"{name}.weight", _scaled(weights, factor), dtype)
         program, inputs = rest, extras
         if not np.all(shift == 0.0):
             addend = put(f"{name}.bias", shift, dtype)
@@ -53,6 +53,12 @@ def fold_affine(graph: Graph) -> Graph:
         then = program and program.normal
         nodes.append(replace(node, inputs=(node.inputs[0], by, *inputs), then=then))
     return replace(graph, nodes=tuple(nodes), constants=constants)
+
+
+def _scaled(weights: np.ndarray, factor: np.ndarray) -> np.ndarray:
+    """Return the weights of each channel times its factor, as they are stored."""
+    with np.errstate(all="ignore"):
+        return (weights.astype(np.float64) * factor).astype(weights.dtype)
 
 
 def _leading(

@@ -44,5 +44,6 @@ def _fits(node: Node, flat: Node, moved: Node) -> bool:
         return False
     perm, shape = ints(moved.attributes, "perm"), moved.output.shape
     plain = not node.attributes["transpose_a"] and not node.attributes["transpose_b"]
+    plain = plain and len(node.output.shape) == 2  # one matrix of weights
     whole = flat.output.shape == (shape[0], math.prod(shape[1:]))
     return plain and perm[0] == 0 and whole
