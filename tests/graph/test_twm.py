@@ -8,6 +8,7 @@ import struct
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -215,6 +216,36 @@ def test_headers_that_lie(file: Path, tmp_path: Path, change: Any, said: str):
     with pytest.raises(ModelError, match=said) as refused:
         tw.load(path)
     assert str(path) in str(refused.value)
+
+
+def places(data: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """Return the path of everything within a piece of JSON."""
+    match data:
+        case list():
+            inside = list(enumerate(data))
+        case dict():
+            inside = list(data.items())
+        case _:
+            inside = []
+    return [path] * bool(path) + [p for key, each in inside for p in places(each, (*path, key))]
+
+
+values = st.one_of(
+    st.none(), st.booleans(), st.integers(-2, 3), st.integers(), st.floats(), st.text(max_size=3),
+    st.sampled_from(([], {}, [0], [[]], "input", "arena", "float32", "write", 1 << 62)),
+)  # fmt: skip
+
+
+@settings(max_examples=150, deadline=None)
+@given(data=st.data())
+def test_no_header_makes_it_crash(data: st.DataObject, file: Path):
+    """It loads, or it is said why not; nothing else is raised, and no memory taken."""
+    whole = file.read_bytes()
+    header = json.loads(whole[START : START + struct.unpack_from("<Q", whole, 24)[0]])
+    path = data.draw(st.sampled_from(places(header)))
+    change = set_at(*path, data.draw(values))
+    with suppress(ModelError, TargetError):
+        tw.load(rewritten(file, change, file.with_name("changed.twm")))
 
 
 def test_other_versions_are_refused(file: Path, tmp_path: Path):

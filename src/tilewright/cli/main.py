@@ -10,6 +10,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from tilewright.cli.bench import bench
+from tilewright.cli.export import export
 from tilewright.cli.profile import profile
 from tilewright.cli.show import show
 from tilewright.cli.tune import tune
@@ -43,6 +44,7 @@ def tilewright(
 
 app.command()(tune)
 app.command()(bench)
+app.command()(export)
 app.command()(profile)
 app.command()(show)
 

@@ -1,0 +1,65 @@
+"""`tilewright export`: a network as a library for C programs, or as one file for Python ones."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tilewright.ops.conv2d import TOLERANCE
+
+
+def export(
+    model: Annotated[Path, typer.Argument(help="The network: an ONNX file, or a saved module.")],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="net.so for C, net.twm for tilewright.load.")
+    ],
+    db: Annotated[
+        str | None, typer.Option(help="Where trials are kept; tuning.db if it is there.")
+    ] = None,
+    threads: Annotated[int, typer.Option(min=1, help="Threads to choose schedules for.")] = 1,
+    target: Annotated[
+        str | None, typer.Option(help="A lesser machine to run on as well, such as x86-64-v3.")
+    ] = None,
+    name: Annotated[
+        str | None, typer.Option(help="How C functions' names begin; else as the file's.")
+    ] = None,
+    tolerance: Annotated[
+        float, typer.Option(help="Error a convolution may add, as a share of its largest result.")
+    ] = TOLERANCE,
+    shape: Annotated[
+        list[str] | None, typer.Option(help="Shape of an open input: input=1x3x224x224.")
+    ] = None,
+) -> None:
+    """Compile a network with the best schedules on record, and write it to a file."""
+    from tilewright.cli.console import console
+    from tilewright.cli.network import SAVED, compiled
+    from tilewright.errors import ArgumentError
+
+    if output.suffix not in (".so", SAVED):
+        raise ArgumentError(
+            f"cannot export to {output}: give a path that ends in .so for a shared library with a "
+            f"C header, or in {SAVED} for a file that tilewright.load reads."
+        )
+    if model.suffix == SAVED and target is not None:
+        raise ArgumentError(f"cannot compile {model} for {target!r}: it is compiled already.")
+    out = console()
+    module = compiled(out, model, db, threads, shape or [], tolerance, target)
+    if output.suffix == SAVED:
+        module.save(output)
+        out.print(f"wrote {output}: {_sizes(output)}", markup=False)
+        return
+    made = module.export(output, name)
+    out.print(
+        f"wrote {made.path}: {_sizes(made.path)}; {made.header} says how to call it", markup=False
+    )
+    if not made.parallel:
+        out.print(
+            "It runs on one thread: no libgomp was found to link with. Install it (Debian: apt "
+            "install libgomp1) and export again."
+        )
+
+
+def _sizes(path: Path) -> str:
+    return f"{path.stat().st_size / 1e6:.2f} MB"
