@@ -54,12 +54,7 @@ class Conv2d:
 
     def __post_init__(self) -> None:
         fields.check(self)
-        if not 0 <= self.tolerance < 1:
-            raise ExpressionError(
-                f"conv2d with tolerance={self.tolerance!r}: give the error that an algorithm may "
-                "add to that of rounding, as a share of the largest result, such as "
-                f"{TOLERANCE:g}; 0 for none."
-            )
+        check_tolerance("conv2d", self.tolerance)
         for what, count in ("channels_in", self.channels_in), ("channels_out", self.channels_out):
             if count % self.groups:
                 raise ExpressionError(
@@ -162,6 +157,16 @@ class Conv2d:
         largest = max(self.out_height, self.out_width)
         wanted = TILES.get(self.stride, ()) if plain and self.dtype == "float32" else ()
         return [m for m in wanted if ERRORS[m] <= self.tolerance and m <= largest + 1]
+
+
+def check_tolerance(what: str, tolerance: float) -> None:
+    """Refuse a tolerance that is no share of a result."""
+    if not 0 <= tolerance < 1:
+        raise ExpressionError(
+            f"{what} with tolerance={tolerance!r}: give the error that an algorithm may add to "
+            "that of rounding, as a share of the largest result, such as "
+            f"{TOLERANCE:g}; 0 for none."
+        )
 
 
 def stage_of(names: tuple[str, ...], shape: tuple[int, ...], value: object) -> te.Stage:

@@ -3,15 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import tilewright.expr.tensor as te
 from tilewright.ops import fields, mixed
-from tilewright.ops.conv2d import epilogue
+from tilewright.ops.conv2d import TOLERANCE, check_tolerance, epilogue
+from tilewright.ops.strassen import offered, product_space
+from tilewright.schedule.schedule import Schedule
+from tilewright.target import Target
+
+if TYPE_CHECKING:
+    from tilewright.space.knobs import Knobs
 
 
 @dataclass(frozen=True)
 class Dense:
-    """X (rows, features_in) times W (features_in, features_out), constant; optional B, R, ReLU."""
+    """X (rows, features_in) times W (features_in, features_out), constant; optional B, R, ReLU.
+
+    `tolerance` is the error that its user accepts beyond that of rounding, as a share of the
+    largest result: it admits Strassen's algorithm where that may pay; 0 forbids it.
+    """
 
     rows: int
     features_in: int
@@ -20,9 +31,11 @@ class Dense:
     residual: bool = False
     relu: bool = False
     dtype: str = "float32"
+    tolerance: float = TOLERANCE
 
     def __post_init__(self) -> None:
         fields.check(self)
+        check_tolerance("dense", self.tolerance)
 
     @property
     def name(self) -> str:
@@ -48,3 +61,8 @@ class Dense:
             (self.rows, self.features_out),
             lambda y, x_: te.sum(mixed.product(x[y, k], w[k, x_]), over=k),
         )
+
+    def space(self, s: Schedule, knob: Knobs, target: Target) -> Schedule:
+        sizes = self.rows, self.features_in, self.features_out
+        able = offered(sizes, self.dtype, self.tolerance)
+        return product_space(s, knob, target, able, ("y", "x_", "k"))

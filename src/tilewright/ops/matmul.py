@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import tilewright.expr.tensor as te
 from tilewright.errors import ExpressionError
 from tilewright.expr.affine import Affine
 from tilewright.ops import fields, mixed
-from tilewright.ops.conv2d import epilogue
+from tilewright.ops.conv2d import TOLERANCE, check_tolerance, epilogue
+from tilewright.ops.strassen import offered, product_space
+from tilewright.schedule.schedule import Schedule
+from tilewright.target import Target
+
+if TYPE_CHECKING:
+    from tilewright.space.knobs import Knobs
 
 
 @dataclass(frozen=True)
@@ -21,6 +28,9 @@ class Matmul:
     `constant` names the operands whose values never change, as in "B". The optional bias D
     (columns,) is added to each row of the result. What is added up in which type, `mixed` says; of
     8-bit integers, B are the weights, and int8.
+
+    `tolerance` is the error that its user accepts beyond that of rounding, as a share of the
+    largest result: it admits Strassen's algorithm where B is constant and it may pay; 0 forbids it.
     """
 
     rows: int
@@ -35,9 +45,11 @@ class Matmul:
     bias: bool = False
     relu: bool = False
     dtype: str = "float32"
+    tolerance: float = TOLERANCE
 
     def __post_init__(self) -> None:
         fields.check(self)
+        check_tolerance("matmul", self.tolerance)
         for which, of in ("batch_a", self.batch_a), ("batch_b", self.batch_b):
             if of is not None and (
                 len(of) != len(self.batch)
@@ -85,6 +97,12 @@ class Matmul:
             product, self.columns, bias=self.bias, residual=False, relu=self.relu,
             dtype=self.dtype, bias_name="D",
         )  # fmt: skip
+
+    def space(self, s: Schedule, knob: Knobs, target: Target) -> Schedule:
+        sizes = self.rows, self.depth, self.columns
+        plain = self.constant == "B" and not self.batch
+        able = plain and offered(sizes, self.dtype, self.tolerance)
+        return product_space(s, knob, target, able, ("y", "x", "k"))
 
 
 def _repeated(along: tuple[te.Axis, ...], shape: tuple[int, ...]) -> tuple[Affine, ...]:

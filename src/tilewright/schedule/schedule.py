@@ -30,6 +30,7 @@ from tilewright.schedule.prefetch import Prefetch
 from tilewright.schedule.reorder import Reorder
 from tilewright.schedule.rfactor import Rfactor
 from tilewright.schedule.split import Split
+from tilewright.schedule.strassen import Strassen
 from tilewright.schedule.tensorize import Tensorize
 from tilewright.schedule.winograd import Winograd
 
@@ -37,7 +38,7 @@ PRIMITIVES = {
     kind.__name__: kind
     for kind in (
         Split, Reorder, Fuse, Parallel, Vectorize, Unroll, CacheRead, CacheWrite, Pack, Pad, Inline,
-        ComputeAt, FuseAt, Prefetch, Winograd, Tensorize, Rfactor,
+        ComputeAt, FuseAt, Prefetch, Winograd, Strassen, Tensorize, Rfactor,
     )
 }  # fmt: skip
 
@@ -161,6 +162,10 @@ class Schedule:
     def winograd(self, stage: str, tile: int) -> Schedule:
         """Compute a convolution by Winograd's method, in tiles of outputs; see `Winograd`."""
         return self.apply(Winograd(stage, tile))
+
+    def strassen(self, stage: str) -> Schedule:
+        """Compute a product of matrices by Strassen's algorithm, once; see `Strassen`."""
+        return self.apply(Strassen(stage))
 
     @property
     def error(self) -> float:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from tilewright.expr.affine import Affine, Extent
+import numpy as np
+
+from tilewright.expr.affine import Affine, Extent, anywhere
 from tilewright.loops.nodes import (
     Block,
     Buffer,
@@ -53,8 +55,8 @@ def tile_of(nest: Nest, stage: str, at: str, asked: str) -> Tile:
     inner = tuple(loop for loop in outer[depth + 1 :] if not loop.reduce)
     extents = {loop.name: loop.extent for loop in inner}
     extents |= {bind.name: bind.modulus for loop in inner for bind in loop.binds}
-    index = tuple(Affine.sum(0, [(n, c) for n, c in i.terms if n in extents]) for i in block.index)
-    shape = tuple(_extent(i, extents) for i in index)
+    packed = [_packed([(n, c) for n, c in i.terms if n in extents], extents) for i in block.index]
+    index, shape = (tuple(part) for part in zip(*packed, strict=True)) if packed else ((), ())
     return Tile(outer[depth], block, inner, shape, index)
 
 
@@ -63,11 +65,19 @@ def inside(tile: Tile) -> Nest:
     return Nest(tile.loop.name, (), (tile.loop,))
 
 
-def _extent(index: Affine, extents: dict[str, Extent]) -> Extent:
-    total: Extent = 1
-    for name, coefficient in index.terms:
-        total = total + coefficient * (extents[name] - 1)
-    return total
+def _packed(terms: list[tuple[str, Extent]], extents: dict[str, Extent]) -> tuple[Affine, Extent]:
+    """Return the place in a tile of what one dimension is indexed by, and the tile's extent.
+
+    Loops that step over more than the others reach, as over half of a matrix, lie side by side.
+    """
+    span: Extent = 1
+    close: list[tuple[str, Extent]] = []
+    for name, step in sorted(terms, key=lambda term: float(np.min(np.abs(term[1])))):
+        if anywhere(step < span):
+            return Affine.sum(0, terms), 1 + sum(c * (extents[n] - 1) for n, c in terms)
+        close.append((name, span))
+        span = span + span * (extents[name] - 1)
+    return Affine.sum(0, close), span
 
 
 def keep_tile(nest: Nest, tile: Tile, buffer: Buffer, consumer: Callable[[Block], Block]) -> Nest:

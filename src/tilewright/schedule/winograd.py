@@ -8,10 +8,11 @@ from typing import Any
 
 import tilewright.expr.tensor as te
 from tilewright.expr.affine import Affine
-from tilewright.expr.scalar import Binary, Const, Load, Scalar, Select, Table, Within, rebuild
+from tilewright.expr.scalar import Binary, Const, Load, Scalar, Select, Within
 from tilewright.expr.scalar import substitute as replaced
 from tilewright.loops.nodes import Block, Buffer, Loop, Nest, Node
 from tilewright.schedule import find
+from tilewright.schedule.bilinear import affine, indices, table, times, variable
 from tilewright.schedule.toom_cook import Matrix, short_filter
 
 # The error of F(m x m, 3 x 3) in float32, as a share of the largest result: the greatest seen over
@@ -109,7 +110,7 @@ class _Convolution:
         if block.guards or block.when or any(o.kind != "serial" or o.binds for o in outer):
             find.refuse(nest, asked, "its loops are already scheduled.")
         data, weights = value.left, value.right
-        if all(len(i.variables) < 2 for i in _indices(data)):
+        if all(len(i.variables) < 2 for i in indices(data)):
             find.refuse(
                 nest, asked, "it is no convolution: no index of its data moves with a filter, as "
                 "that of data[y + ky, x + kx, c] * weights[ky, kx, c, o] does.",
@@ -120,9 +121,9 @@ class _Convolution:
             find.refuse(nest, asked, "its weights are packed already; pack those that it makes.")
         if weights.gathered:
             find.refuse(nest, asked, "its weights are read at an index that is data.")
-        found = [_variable(i) for i in weights.index]
+        found = [variable(i) for i in weights.index]
         strides: dict[tuple[str, str], int] = {}
-        for i in _indices(data):
+        for i in indices(data):
             taps = [n for n in i.variables if loops[n].reduce and found.count(n) == 1]
             moved = [n for n in i.variables if not loops[n].reduce]
             if len(i.variables) == 2 and len(taps) == len(moved) == 1:
@@ -132,7 +133,7 @@ class _Convolution:
         pairs = list(strides)
         if len(pairs) != 2:
             find.refuse(nest, asked, "the data must be indexed by y + ky and x + kx: no dilation.")
-        for i in _indices(data):
+        for i in indices(data):
             for pair in pairs:
                 together = sorted(pair) == list(i.variables)
                 steps = (i.coefficient(pair[0]), i.coefficient(pair[1]))
@@ -141,10 +142,10 @@ class _Convolution:
                         nest, asked, f"{pair[0]!r} and {pair[1]!r} are used other than as a sum."
                     )
         spatial = {n for pair in pairs for n in pair}
-        used = {n for i in _indices(data) for n in i.variables}
+        used = {n for i in indices(data) for n in i.variables}
         if any(set(i.variables) & {y for y, _ in pairs} for i in weights.index):
             find.refuse(nest, asked, "the weights depend on where the filter is.")
-        if any(_variable(i) not in loops for i in block.index):
+        if any(variable(i) not in loops for i in block.index):
             find.refuse(nest, asked, "its result is not indexed by its loops alone.")
         return _Convolution(
             nest, block, data, weights, loops, (pairs[0], pairs[1]),
@@ -186,15 +187,15 @@ class _Convolution:
             nodes.append(node)
 
         def load(label: str, *axes: str) -> Load:
-            return Load(f"{name}.{label}", tuple(_affine(n) for n in axes), dtype)
+            return Load(f"{name}.{label}", tuple(affine(n) for n in axes), dtype)
 
         tiles = (*rest, "ty", "tx")
         e |= {"y": (e["ty"] * m - 1) * sy + ry, "x": (e["tx"] * m - 1) * sx + rx}
-        i, j = Affine(e["i"] - 1) - _affine("i"), _affine("j")
-        down_at, across_at = _affine("ty") * (m * sy) + i, _affine("tx") * (m * sx) + j
+        i, j = Affine(e["i"] - 1) - affine("i"), affine("j")
+        down_at, across_at = affine("ty") * (m * sy) + i, affine("tx") * (m * sx) + j
         limits = self._limits(e)
         if limits or not isinstance(self.data, Load):
-            value = self._data(_affine("y"), _affine("x"))
+            value = self._data(affine("y"), affine("x"))
             for limit in limits:
                 value = Select(limit, value, Const(0.0, dtype), dtype)
             stage("pad", (*rest, "y", "x", *depth), value)
@@ -203,24 +204,24 @@ class _Convolution:
             data = replace(data, index=tuple(n.substitute(at) for n in data.index))
         else:
             data = self._data(down_at, across_at)
-        stage("half", (*tiles, "r", "j", *depth), _times(
-            _table("BT", _flip(down.input), (_affine("r"), _affine("i")), dtype), data,
+        stage("half", (*tiles, "r", "j", *depth), times(
+            table("BT", _flip(down.input), (affine("r"), affine("i")), dtype), data,
         ), ("i",))  # fmt: skip
         last_j = e["j"] - 1
-        stage("input", ("r", "s", *tiles, *depth), _times(
-            _table("BT", _flip(across.input), (_affine("s"), _affine("j")), dtype),
-            Load(f"{name}.half", tuple(last_j - _affine(n) if n == "j" else _affine(n)
+        stage("input", ("r", "s", *tiles, *depth), times(
+            table("BT", _flip(across.input), (affine("s"), affine("j")), dtype),
+            Load(f"{name}.half", tuple(last_j - affine(n) if n == "j" else affine(n)
                                        for n in (*tiles, "r", "j", *depth)), dtype),
         ), ("j",))  # fmt: skip
         buffers.append(self._weights(name, dtype, down.weight, across.weight, e))
         taps = {self.places[0]: "r", self.places[1]: "s"}
-        stage("product", ("r", "s", *tiles, *channels), _times(
+        stage("product", ("r", "s", *tiles, *channels), times(
             load("input", "r", "s", *tiles, *depth),
-            Load(f"{name}.weights", tuple(_affine(taps[d]) if d in taps else i
+            Load(f"{name}.weights", tuple(affine(taps[d]) if d in taps else i
                                           for d, i in enumerate(self.weights.index)), dtype),
         ), depth)  # fmt: skip
-        stage("back", (*tiles, "iy", "s", *channels), _times(
-            _table("AT", down.output, (_affine("iy"), _affine("r")), dtype),
+        stage("back", (*tiles, "iy", "s", *channels), times(
+            table("AT", down.output, (affine("iy"), affine("r")), dtype),
             load("product", "r", "s", *tiles, *channels),
         ), ("r",))  # fmt: skip
         nodes.append(self._result(m, e, across.output, dtype))
@@ -237,7 +238,7 @@ class _Convolution:
         for (loop, tap), stride, axis in zip(self.space, self.strides, ("y", "x"), strict=True):
             needed = (self.loops[loop].extent - 1) * stride + self.loops[tap].extent
             if e[axis] > needed:
-                limits.append(Within(_affine(axis), -(1 << 60), needed))
+                limits.append(Within(affine(axis), -(1 << 60), needed))
         return limits
 
     def _weights(
@@ -277,8 +278,8 @@ class _Convolution:
             for n in (y, x)
             if self.loops[n].extent % m
         )
-        value = _times(
-            _table("AT", output, (v["ix"], v["s"]), dtype),
+        value = times(
+            table("AT", output, (v["ix"], v["s"]), dtype),
             Load(
                 f"{name}.back",
                 tuple(v[n] for n in (*self.rest, "ty", "tx", "iy", "s", *self.channels)),
@@ -291,36 +292,6 @@ class _Convolution:
         return node
 
 
-def _affine(name: str) -> Affine:
-    return Affine(0, ((name, 1),))
-
-
-def _variable(index: Affine) -> str:
-    """Return the loop that an index is, or '' if it is anything else."""
-    plain = index.constant == 0 and len(index.terms) == 1 and index.terms[0][1] == 1
-    return index.terms[0][0] if plain else ""
-
-
-def _indices(value: Scalar) -> list[Affine]:
-    """Return every index in a value, those of conditions included."""
-    found: list[Affine] = []
-
-    def note(part: Scalar) -> Scalar:
-        if isinstance(part, Load | Table):
-            found.extend(part.index)
-        elif hasattr(part, "index"):
-            found.append(part.index)  # type: ignore[attr-defined]
-        return part
-
-    rebuild(value, note)
-    return found
-
-
-def _table(name: str, matrix: Matrix, index: tuple[Affine, ...], dtype: str) -> Table:
-    values = tuple(float(x) for row in matrix for x in row)
-    return Table(name, values, (len(matrix), len(matrix[0])), index, dtype)
-
-
 def _flip(matrix: Matrix) -> Matrix:
     """Return the columns in reverse: rows of B^T end with a one, from which a sum then starts."""
     return tuple(tuple(reversed(row)) for row in matrix)
@@ -328,7 +299,3 @@ def _flip(matrix: Matrix) -> Matrix:
 
 def _floats(matrix: Matrix) -> list[list[float]]:
     return [[float(x) for x in row] for row in matrix]
-
-
-def _times(left: Scalar, right: Scalar) -> Binary:
-    return Binary("mul", left, right, right.dtype)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, cast
 
@@ -18,6 +19,7 @@ from tilewright.graph.operators.operator import (
 )
 from tilewright.ops.conv import Conv as ConvWork
 from tilewright.ops.conv2d import Conv2d
+from tilewright.ops.dense import Dense
 from tilewright.ops.depthwise import Depthwise
 from tilewright.ops.transposed import TransposedConv as TransposedWork
 
@@ -47,13 +49,15 @@ class Conv(ByKernel):
         (n, *size, ci), (*kernel, _, co) = X.shape, W.shape
         windows = cast(Any, (tuple(kernel), *_windows(attributes)))
         groups, image = integer(attributes, "groups"), tuple(size)
-        make2d: Any = Depthwise if groups == ci > 1 else Conv2d
-        if len(size) == 2 and make2d is Depthwise:
-            made: Any = make2d(n, *size, ci, *windows, co // ci, dtype=X.dtype)
+        if _is_product(kernel, attributes):
+            return Work(Dense(n * math.prod(size), ci, co, dtype=X.dtype), ("X", "W"))
+        make = cast(Any, (Depthwise, Conv2d, ConvWork))
+        if len(size) == 2 and groups == ci > 1:
+            made = make[0](n, *size, ci, *windows, co // ci, dtype=X.dtype)
         elif len(size) == 2:
-            made = make2d(n, *size, ci, co, *windows, groups, dtype=X.dtype)
+            made = make[1](n, *size, ci, co, *windows, groups, dtype=X.dtype)
         else:
-            made = ConvWork(n, image, ci, co, *windows, groups, dtype=X.dtype)
+            made = make[2](n, image, ci, co, *windows, groups, dtype=X.dtype)
         return Work(made, ("X", "W"))
 
 
@@ -170,6 +174,13 @@ def _check_rank(size: Sequence[int], kernel: Sequence[int]) -> None:
         f"a convolution of an image of {len(size)} dimensions by a kernel of {len(kernel)}: "
         "both have one to three.",
     )
+
+
+def _is_product(kernel: Sequence[int], attributes: Attributes) -> bool:
+    """Whether a convolution multiplies each pixel with the same matrix, and nothing else."""
+    strides, pads, _ = _windows(attributes)
+    plain = set(kernel) == {1} and set(strides) == {1} and not any(pads)
+    return plain and integer(attributes, "groups") == 1
 
 
 def _windows(attributes: Attributes) -> tuple[Shape, Shape, Shape]:

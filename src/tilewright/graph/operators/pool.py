@@ -50,7 +50,8 @@ class Pool(ByKernel):
             pads = (0, pads[0], 0, pads[1])
         seen = cast(Any, (n, size[0], size[1], c, kernel, strides, pads))
         counted = bool(integer(attributes, "count_include_pad"))
-        made = Pool2d(text(attributes, "kind"), *seen, counted, dtype=X.dtype)
+        make = cast(Any, Pool2d)
+        made = make(text(attributes, "kind"), *seen, counted, dtype=X.dtype)
         averaged = made.kind == "average" and not made.count_include_pad and any(made.pads)
         return Work(made, ("X",), {"D": made.divisors()} if averaged else {})
 

@@ -1,0 +1,214 @@
+"""strassen: a product of matrices in seven products of halves, instead of eight."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+import tilewright.expr.tensor as te
+from tilewright.expr.scalar import Binary, Const, Load, Scalar, Select, Within
+from tilewright.expr.scalar import substitute as replaced
+from tilewright.loops.nodes import Block, Buffer, Loop, Nest, Node
+from tilewright.schedule import find
+from tilewright.schedule.bilinear import affine, indices, table, times, variable
+from tilewright.schedule.toom_cook import Matrix
+
+# The error in float32, as a share of the largest result: the greatest seen over
+# benchmarks/strassen_error.py, times three. Rounding in a direct sum adds to it.
+ERROR = 1.1e-5
+PRODUCTS = 7
+
+
+def _matrix(rows: str) -> Matrix:
+    return tuple(tuple(Fraction(int(n)) for n in row.split()) for row in rows.split(","))
+
+
+# Product p is the sum of the data's quarters by LEFT[p] times that of the weights' by RIGHT[p], and
+# quarter q of the result is the sum of products by RESULT[q]; quarters are counted row by row.
+LEFT = _matrix("1 0 0 1, 0 0 1 1, 1 0 0 0, 0 0 0 1, 1 1 0 0, -1 0 1 0, 0 1 0 -1")
+RIGHT = _matrix("1 0 0 1, 1 0 0 0, 0 1 0 -1, -1 0 1 0, 0 0 0 1, 1 1 0 0, 0 0 1 1")
+RESULT = _matrix("1 0 0 1 -1 0 1, 0 0 1 0 1 0 0, 0 1 0 1 0 0 0, 1 -1 1 0 0 1 0")
+NAMES = {"p", "qy", "qx", "qk"}  # of axes that the step makes
+
+
+@dataclass(frozen=True, slots=True)
+class Strassen:
+    """Compute the product `stage` by Strassen's algorithm, once: halves of rows, columns and depth.
+
+    The stage must sum data[.., y, k] * weights[k, x] over k in float32, with constant weights. It
+    becomes three: `stage.input`, for each of seven products what it takes of the quarters of the
+    data; `.product`, the seven, which keep the names of the loops; and `stage`, the quarters of the
+    result. Weights are added up at compile time, in float64. Where an extent is odd, the second
+    half is one shorter.
+
+    >>> from tilewright import Schedule
+    >>> from tilewright.ops.dense import Dense
+    >>> s = Schedule(Dense(6, 8, 4).expression()).strassen("product")
+    >>> for line in str(s.loops).splitlines():
+    ...     if "product[" in line and "=" in line:
+    ...         print(line.strip())
+    product.product[p, y, x_] += (product.input[p, y, k] * product.weights[p, k, x_])
+    product[product:qy*3 + product:y, product:qx*2 + product:x_] += (C[product:qy, product:qx, product:p] * product.product[product:p, product:y, product:x_])
+    """  # noqa: E501
+
+    stage: str
+
+    @property
+    def error(self) -> float:
+        """What the algorithm adds to the error of a sum, as a share of the largest result."""
+        return ERROR
+
+    def apply(self, nest: Nest) -> Nest:
+        asked = f"strassen {self.stage!r}"
+        outer, block = find.stage(nest, self.stage, asked)
+        if nest.by_name[block.buffer].dtype != "float32":
+            find.refuse(nest, asked, "its error is known for float32 only.")
+        if not outer:
+            find.refuse(nest, asked, "it has no loops.")
+        find.alone(nest, outer[0], asked)
+        product = _Product.of(nest, outer, block, asked)
+        taken = {*nest.loops} & NAMES
+        if taken:
+            find.refuse(nest, asked, f"it makes a loop {min(taken)!r} itself; rename that axis.")
+        at = next(i for i, node in enumerate(nest.body) if node is outer[0])
+        buffers, nodes = product.stages()
+        return replace(
+            nest,
+            buffers=(*nest.buffers, *buffers),
+            body=(*nest.body[:at], *nodes, *nest.body[at + 1 :]),
+        )
+
+
+@dataclass(frozen=True)
+class _Product:
+    """A product found in a nest: the loops by what they do."""
+
+    nest: Nest
+    block: Block
+    data: Scalar
+    weights: Load
+    loops: dict[str, Loop]
+    row: str
+    column: str
+    depth: str
+    rest: tuple[str, ...]  # other loops, that the data is indexed by
+
+    @staticmethod
+    def of(nest: Nest, outer: tuple[Loop, ...], block: Block, asked: str) -> _Product:
+        """Take a block apart, or refuse, saying what is amiss."""
+        value, loops = block.value, {loop.name: loop for loop in outer}
+        if not isinstance(value, Binary) or (block.reduce, value.op) != ("sum", "mul"):
+            find.refuse(nest, asked, "it is no sum of products.")
+        if block.guards or block.when or any(o.kind != "serial" or o.binds for o in outer):
+            find.refuse(nest, asked, "its loops are already scheduled.")
+        data, weights = value.left, value.right
+        if not isinstance(weights, Load) or nest.by_name[weights.buffer].scope != "constant":
+            find.refuse(nest, asked, "the second factor must be a load of constant weights.")
+        if nest.by_name[weights.buffer].source or weights.gathered:
+            find.refuse(nest, asked, "its weights are packed or gathered already.")
+        read = [variable(i) for i in weights.index]
+        reduced = [n for n, o in loops.items() if o.reduce]
+        columns = [n for n in read if n in loops and not loops[n].reduce]
+        if len(reduced) != 1 or len(read) != 2 or len(columns) != 1 or reduced[0] not in read:
+            find.refuse(nest, asked, "weights[k, x] must be read by one sum's loop and a column's.")
+        used = {n for i in indices(data) for n in i.variables}
+        rows = [n for n, o in loops.items() if not o.reduce and n not in columns]
+        if columns[0] in used or not rows or not {*rows, *reduced} >= used:
+            find.refuse(nest, asked, "its data must be read by rows and the depth alone.")
+        if any(variable(i) not in loops for i in block.index):
+            find.refuse(nest, asked, "its result is not indexed by its loops alone.")
+        return _Product(
+            nest, block, data, weights, loops, rows[-1], columns[0], reduced[0], tuple(rows[:-1])
+        )
+
+    def stages(self) -> tuple[list[Buffer], list[Node]]:
+        """Return the new buffers, and the loops of the stages."""
+        name, dtype = self.block.stage, self.nest.by_name[self.block.buffer].dtype
+        y, x, k, rest = self.row, self.column, self.depth, self.rest
+        e = {n: o.extent for n, o in self.loops.items()}
+        half = {n: -(-e[n] // 2) for n in (y, x, k)}
+        e |= {**half, "p": PRODUCTS, "qy": 2, "qx": 2, "qk": 2}
+        buffers: list[Buffer] = []
+        nodes: list[Node] = []
+
+        def stage(label: str, axes: Iterable[str], value: Scalar, over: Iterable[str]) -> None:
+            axes, over, full = tuple(axes), tuple(over), f"{name}.{label}"
+            names = {n: n if label == "product" else f"{full}:{n}" for n in (*axes, *over)}
+            at = {n: affine(new) for n, new in names.items()}
+            buffers.append(Buffer(full, tuple(e[n] for n in axes), dtype, "workspace"))
+            index = tuple(at[n] for n in axes)
+            node: Node = Block(full, full, index, replaced(value, at), "sum", init=True)
+            for n in reversed((*axes, *over)):
+                node = Loop(names[n], e[n], "serial", n in over, (node,))
+            nodes.append(node)
+
+        of_data = {y: affine("qy") * half[y] + affine(y), k: affine("qk") * half[k] + affine(k)}
+        data = replaced(self.data, of_data)
+        for n, index in of_data.items():
+            if self.loops[n].extent % 2:
+                inside = Within(index, -(1 << 60), self.loops[n].extent)
+                data = Select(inside, data, Const(0.0, dtype), dtype)
+        left = table("A", LEFT, (affine("p"), affine("qy"), affine("qk")), dtype)
+        left = replace(left, shape=(PRODUCTS, 2, 2))
+        stage("input", ("p", *rest, y, k), times(left, data), ("qy", "qk"))
+        buffers.append(self._weights(name, dtype, half))
+        weights = tuple(affine(variable(i)) for i in self.weights.index)
+        stage(
+            "product",
+            ("p", *rest, y, x),
+            times(
+                Load(f"{name}.input", tuple(map(affine, ("p", *rest, y, k))), dtype),
+                Load(f"{name}.weights", (affine("p"), *weights), dtype),
+            ),
+            (k,),
+        )
+        nodes.append(self._result(e, half, dtype))
+        return buffers, nodes
+
+    def _weights(self, name: str, dtype: str, half: dict[str, Any]) -> Buffer:
+        """Return the sums of weights: a constant that is computed from the given ones."""
+        source = self.nest.by_name[self.weights.buffer]
+        given = te.tensor(source.name, source.shape, source.dtype, constant=True)
+        order = [variable(i) for i in self.weights.index]
+        shape = (PRODUCTS, *(half[n] for n in order))
+        qk, qx = te.reduce_axis("qk", 2), te.reduce_axis("qx", 2)
+        of = te.table("B", [[[float(row[2 * i + j]) for j in (0, 1)] for i in (0, 1)]
+                            for row in RIGHT])  # fmt: skip
+        quarter = {self.depth: qk, self.column: qx}
+
+        def value(p: te.Axis, a: te.Axis, b: te.Axis) -> Scalar:
+            at = [quarter[n] * half[n] + axis for n, axis in zip(order, (a, b), strict=True)]
+            held: Scalar = given[tuple(at)]
+            for n, index, extent in zip(order, at, source.shape, strict=True):
+                if extent < 2 * half[n]:
+                    held = te.select(index < extent, held, 0.0)
+            return te.sum(of[p, qk, qx] * held, over=(qk, qx))
+
+        made = te.compute(f"{name}.weights", shape, value)
+        return Buffer(made.name, shape, dtype, "constant", source.name, made=made)
+
+    def _result(self, e: dict[str, Any], half: dict[str, Any], dtype: str) -> Node:
+        """Return the loops that add the products up, a quarter of the result each."""
+        name, y, x, rest = self.block.stage, self.row, self.column, self.rest
+        order = (*rest, "qy", y, "qx", x, "p")
+        names = {n: f"{name}:{n}" for n in order}
+        v = {n: affine(new) for n, new in names.items()}
+        at = {n: v[n] for n in rest}
+        at |= {y: v["qy"] * half[y] + v[y], x: v["qx"] * half[x] + v[x]}
+        guards = tuple(
+            Within(at[n], -(1 << 60), self.loops[n].extent)
+            for n in (y, x)
+            if self.loops[n].extent % 2
+        )
+        of = table("C", RESULT, (v["qy"], v["qx"], v["p"]), dtype)
+        value = times(
+            replace(of, shape=(2, 2, PRODUCTS)),
+            Load(f"{name}.product", tuple(v[n] for n in ("p", *rest, y, x)), dtype),
+        )
+        index = tuple(i.substitute(at) for i in self.block.index)
+        node: Node = Block(name, self.block.buffer, index, value, "sum", init=True, guards=guards)
+        for n in reversed(order):
+            node = Loop(names[n], e[n], "serial", n == "p", (node,))
+        return node
