@@ -12,7 +12,7 @@ from typing import Any
 from tilewright.graph.executable import Array, Call, Place
 from tilewright.graph.inputs import checked_inputs
 from tilewright.graph.linked import Linked
-from tilewright.runtime.memory import empty
+from tilewright.runtime.memory import address, empty
 from tilewright.runtime.threads import checked
 
 
@@ -104,10 +104,11 @@ class Context:
         """Point the kernels at the caller's arrays, and at new ones for the outputs."""
         executable = self._linked.executable
         results = tuple(empty(value.shape, value.dtype) for value in executable.outputs)
+        table = self._table
         for place, positions in self._linked.bound.items():
-            arrays = given if place.region == "input" else results
+            at = address((given if place.region == "input" else results)[place.at])
             for position in positions:
-                self._table[position] = arrays[place.at].ctypes.data
+                table[position] = at
         return results
 
     def _source(self, place: Place, given: Sequence[Array], results: Sequence[Array]) -> Array:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from ctypes import addressof, c_char
 from typing import Any
 
 import numpy as np
@@ -16,10 +17,16 @@ ALIGNMENT = 64
 def empty(shape: Sequence[int], dtype: str) -> np.ndarray[Any, Any]:
     """Return an uninitialised array that starts on a cache line."""
     kind = dtypes.numpy(dtype)
-    size = math.prod(shape) * kind.itemsize
-    raw = np.empty(size + ALIGNMENT, np.uint8)
-    start = -raw.ctypes.data % ALIGNMENT
-    return raw[start : start + size].view(kind).reshape(shape)
+    raw = np.empty(math.prod(shape) * kind.itemsize + ALIGNMENT, np.uint8)
+    return np.ndarray(shape, kind, raw, -address(raw) % ALIGNMENT)
+
+
+def address(array: np.ndarray[Any, Any]) -> int:
+    """Return where an array lies; several times faster than `array.ctypes` where that can be."""
+    try:
+        return addressof(c_char.from_buffer(array))  # pyright: ignore[reportArgumentType]
+    except (TypeError, ValueError, BufferError):  # read-only, empty, or of no type of C's
+        return array.ctypes.data
 
 
 def aligned(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
