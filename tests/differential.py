@@ -3,9 +3,11 @@
     python -m tests.differential steps 0 5000
     python -m tests.differential tiled 0 5000 x86-64-v3
     python -m tests.differential operators 0 2000
+    python -m tests.differential elements 0 2000
 
 checks the programs of 5000 seeds and prints those that differ; an operator's program is a random
-candidate of its space, compared with what NumPy alone computes. It is run in a process of its own,
+candidate of its space, compared with what NumPy alone computes; elements are single operations, of
+every type and on numbers at the ends of their ranges. It is run in a process of its own,
 since a kernel that leaves its arrays meets a guard page.
 """
 
@@ -18,11 +20,13 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
+from tests import elements
 from tests.ops import by_numpy, draws
 
 import tilewright as tw
 from tilewright import Schedule, Target, dtypes
 from tilewright.expr.interpret import evaluate
+from tilewright.expr.rounding import rough
 from tilewright.loops.interpret import interpret, packed
 from tilewright.measure.guard import GuardedArena, poison
 from tilewright.testing import programs
@@ -69,6 +73,32 @@ def check_compiled(schedule: Schedule, seed: int = 0, target: Target | None = No
     given = programs.inputs(output, seed)
     wanted = evaluate(output, given)[output.name]
     run_compiled(schedule, given, target, lambda got: agree(got, wanted, output.dtype))
+
+
+def check_elements(seed: int, target: Target | None = None) -> None:
+    """Compare what a random operation on elements is by NumPy, interpreted and compiled."""
+    pick = random.Random(seed).choice
+    output = elements.program(pick)
+    schedule = programs.schedule(pick, output, steps=pick((0, 3, 6)))
+    given = elements.inputs(output, seed)
+    with np.errstate(all="ignore"):
+        defined = evaluate(output, given)[output.name]
+        interpreted = interpret(schedule.loops, given)[output.name]
+    wanted, error = rough(output, given)
+
+    def right(got: Array) -> bool:
+        with np.errstate(all="ignore"):
+            got = got.astype(np.float64) if dtypes.is_float(output.dtype) else got
+            off = np.abs(np.subtract(got, wanted, dtype=np.float64)) <= error
+        same = (got == wanted) | ((got != got) & (wanted != wanted))
+        return bool(np.all(same | off | np.isinf(error)))
+
+    close = np.allclose(interpreted, defined, rtol=1e-9, atol=0, equal_nan=True)
+    assert close or right(interpreted), f"{output}\n{interpreted}\n{wanted}\n{given}"
+    try:
+        run_compiled(schedule, given, target, right)
+    except Exception as failure:
+        raise AssertionError(f"{output}\n{wanted}\n{given}\n{failure}") from failure
 
 
 def check_operator(seed: int, target: Target | None = None) -> None:
@@ -142,8 +172,8 @@ def main(mode: str, first: str, last: str, target: str | None = None) -> int:
         print(f"seed {seed}", flush=True)
         try:
             on = Target(target) if target else None
-            if mode == "operators":
-                check_operator(seed, on)
+            if mode in ("operators", "elements"):
+                (check_operator if mode == "operators" else check_elements)(seed, on)
                 continue
             schedule = make(mode, seed)
             check_interpreted(schedule, seed)

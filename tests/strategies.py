@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, TypeVar
 
 from hypothesis import strategies as st
+from tests import elements
 
 import tilewright as tw
 from tilewright import Schedule
@@ -35,3 +36,9 @@ def schedules(draw: st.DrawFn, steps: int = 6, max_points: int = 600) -> Schedul
     if draw(st.booleans()):
         return programs.tiled(pick, output)
     return programs.schedule(pick, output, steps=steps)
+
+
+@st.composite
+def operations(draw: st.DrawFn) -> tw.Tensor:
+    """Random operations on single elements, of every type."""
+    return elements.program(_picker(draw))

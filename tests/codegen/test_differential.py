@@ -32,8 +32,12 @@ def test_random_operators_compile_to_what_numpy_computes() -> None:
     run("operators", 0)
 
 
+def test_random_elements_compile_to_what_numpy_computes() -> None:
+    run("elements", 0)
+
+
 @pytest.mark.skipif(not host().triple.startswith("x86_64"), reason="targets of x86-64")
-@pytest.mark.parametrize("mode", ["tiled", "operators"])
+@pytest.mark.parametrize("mode", ["tiled", "operators", "elements"])
 @pytest.mark.parametrize("target", ["x86-64", "x86-64-v2", "x86-64-v3"])
 def test_narrower_targets_compute_the_same(target: str, mode: str) -> None:
     if host().vector_bytes < 32 and target == "x86-64-v3":

@@ -65,6 +65,16 @@ ELEMENTWISE: dict[str, Callable[[tw.Axis], tw.ScalarLike]] = {
     "of integers": lambda i: tw.cast("float32", n[i]) * 1e-9,
     "power": lambda i: (x[i] + y[i]) ** 7,
     "float64": lambda i: tw.exp(d[i]) * 1.1 - d[i],
+    "waves": lambda i: tw.sin(x[i] * 9.0 + y[i]) + tw.cos(y[i] * 3.0 + 0.1),
+    "tangent": lambda i: tw.tan(x[i] * 0.3 + y[i] * 0.1),
+    "hyperbolic": lambda i: tw.cosh(x[i] * y[i]) + tw.asinh(x[i] + y[i]),
+    "arcs": lambda i: tw.acos(x[i] * 0.1 + 0.05) + tw.atan(y[i] * 7.0),
+    "powers": lambda i: tw.power(abs(x[i]) * 1.1 + 0.1, y[i] * 0.7) + (x[i] * 0.3) ** -1,
+    "of the other sign": lambda i: (x[i] - 7.0) ** 9.0,
+    "remainders": lambda i: tw.mod(x[i], 0.7) + tw.fmod(y[i] * 1.1, x[i] * 0.3 + 9.0),
+    "signs": lambda i: tw.sign(x[i] * 0.1 - 0.01) + tw.ceil(y[i] * 3.3) * tw.trunc(x[i] * 1.7),
+    "whether it is a number": lambda i: tw.select(tw.isnan(tw.log(x[i] * 1.1)), 1.0, y[i]),
+    "bits": lambda i: tw.bitwise_xor(tw.left_shift(n[i], 3), n[i] % 5) ** n[i],
     "down and up": lambda i: tw.cast("float64", tw.cast("float32", d[i])) - d[i],
 }
 

@@ -211,7 +211,8 @@ def _unary(op: str, source: Rough, dtype: str) -> Rough:
         ends = [UNARY[op](source.value + sign * source.error) for sign in (-1, 1)]
         none = [np.isnan(each) for each in (value, *ends)]
         error = np.max([np.abs(end - value) for end in ends], axis=0)
-        error = np.where(np.all(none, axis=0), 0.0, _or_anything(error))
+        known = np.all(none, axis=0) & np.isfinite(source.error)
+        error = np.where(known, 0.0, _or_anything(error))
         error = _beyond_ends(op, source, value, error)
     if op in ("floor", "rint", "ceil", "trunc", "sign"):
         return Rough(value, error)
@@ -256,8 +257,9 @@ def _binary(op: str, a: Rough, b: Rough, dtype: str) -> Rough:
                 least = np.abs(b.value) - b.error
                 error = (a.error + np.abs(value) * b.error) / np.where(least > 0, least, 0.0)
                 error = error + (0.0 if dtypes.is_float(dtype) else 1.0)
-            case "mod" | "fmod":  # what is left is at most the divisor
+            case "mod" | "fmod":  # what is left is at most the divisor, of zero NaN
                 error = np.abs(b.value) + b.error + np.abs(value)
+                error = np.where(_settled(b), error, np.inf)
             case "pow" if dtypes.is_float(dtype):
                 error = _power_error(a, b, value)
             case _:  # bits, and powers that wrap, may be any
@@ -265,6 +267,8 @@ def _binary(op: str, a: Rough, b: Rough, dtype: str) -> Rough:
         # What is infinite or no number of operands that are so for certain is so for certain.
         certain = np.isfinite(a.error) & np.isfinite(b.error) & ~np.isfinite(value)
         certain = certain & ~(np.isfinite(a.value) & np.isfinite(b.value))
+        if op not in ("add", "sub"):
+            certain = certain & _settled(a) & _settled(b)
         error = np.where(certain, 0.0, _or_anything(error))
     return _rounded(value, error, dtype, (FUNCTION_ULP if op == "pow" else 1.0) * np.abs(value))
 
@@ -294,6 +298,11 @@ def _rounded(value: Any, error: Any, dtype: str, steps: Any) -> Rough:
     beyond = size > limit
     error = np.where(unsure, np.inf, np.where(beyond | np.isnan(size), 0.0, error))
     return Rough(np.where(beyond, np.copysign(np.inf, value), value), error)
+
+
+def _settled(part: Rough) -> Any:
+    """Whether a value is known to be zero, below it, above it or no number."""
+    return np.logical_or(part.error == 0, np.abs(part.value) > part.error)
 
 
 def _is_rough(part: Rough) -> bool:
