@@ -103,7 +103,7 @@ def test_few_trials_say_whom_they_missed(command: Command, net: Path, tmp_path: 
     assert (code, err) == (0, "")
     missed = re.search(r"(\d+) tasks got no trial and will run untuned, some \d+% .*: (.*)", out)
     assert missed
-    assert len(missed[2].split("; ")) == int(missed[1]) == 9
+    assert len(missed[2].split("; ")) == int(missed[1]) >= 7
     code, out, err = command("tune", net, "--trials", 120, "--db", db)
     assert (code, err) == (0, "")
     assert "got no trial" not in out

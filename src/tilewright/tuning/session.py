@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -29,7 +30,7 @@ from tilewright.tuning.prior import prior
 from tilewright.tuning.task import Task
 from tilewright.tuning.weights import Weights
 
-CARRIED = 4  # trials taken on one thread that are the first on several
+CARRIED = 4  # configs at once that were fastest elsewhere: on one thread, or for other work
 LEAST = 8  # trials from which a search can learn
 
 
@@ -43,6 +44,7 @@ class Session:
     weights: Weights
     trials: int = 0
     best: float = math.inf
+    best_config: Mapping[str, Any] | None = None
     curve: list[float] = field(default_factory=list[float])
     failures: Counter[str] = field(default_factory=Counter[str])
     first_messages: dict[str, str] = field(default_factory=dict[str, str])
@@ -54,6 +56,8 @@ class Session:
     _untold: list[tuple[Population, np.ndarray]] = field(
         default_factory=list[tuple[Population, np.ndarray]]
     )
+    _tried: set[bytes] = field(default_factory=set[bytes])
+    _seen: set[Config] = field(default_factory=set[Config])  # of other work's configs
 
     def __repr__(self) -> str:
         best = f", best {self.best * 1e6:.4g} us" if math.isfinite(self.best) else ""
@@ -81,23 +85,27 @@ class Session:
             except SpaceError:  # recorded in another space: nothing to learn from for this one
                 if not self.task.can_use(trial):
                     continue
-            self._note(trial.outcome)
+            self._note(trial.outcome, trial.config)
         if known:
             rows = np.stack([row for row, _ in known])
             valid = np.flatnonzero(space.valid(rows))
             self._tell(rows[valid], [known[i][1] for i in valid])
 
-    def propose(self, count: int) -> Population:
+    def propose(self, count: int, kin: Iterable[Mapping[str, Any]] = ()) -> Population:
         """Return up to `count` candidates that were never measured; none if the space is done.
 
         The first of all are what would run untuned, so that the result is never slower than that.
+        Then some of `kin` that fit the space and were not looked at before: configs of other work.
         """
         space = self.task.space
         if self._beginning is None:
             self._beginning = space.rows(np.arange(0)) if self.trials else self._untuned()
-        rows, self._beginning = self._beginning[:count], self._beginning[count:]
-        known = {key for told, _ in self._untold for key in space.keys(told)}
-        known.update(space.keys(rows))
+        fresh = self._beginning[[key not in self._tried for key in space.keys(self._beginning)]]
+        rows, self._beginning = fresh[:count], fresh[count:]
+        known = self._tried | set(space.keys(fresh))
+        fitting = self._fitting(kin, min(CARRIED, count - len(rows)), known)
+        rows = np.concatenate([rows, fitting])
+        known.update(space.keys(fitting))
         while len(rows) < count:
             more = proposals(self.searcher, space, count - len(rows))
             self._asked = True
@@ -108,6 +116,24 @@ class Session:
             if self.exhausted:
                 break
         return rows
+
+    def _fitting(
+        self, configs: Iterable[Mapping[str, Any]], most: int, known: Set[bytes]
+    ) -> Population:
+        """Return the rows of up to `most` configs that this space has and that are not `known`."""
+        space, found = self.task.space, dict[bytes, Population]()
+        for values in configs if most > 0 else ():
+            with suppress(SpaceError):  # another space's
+                config = Config.from_json(dict(values))
+                if config in self._seen:
+                    continue
+                self._seen.add(config)
+                row = space.encode(config)[None]
+                if space.keys(row)[0] not in known and space.valid(row)[0]:
+                    found[space.keys(row)[0]] = row
+            if len(found) == most:
+                break
+        return np.concatenate([space.rows(np.arange(0)), *found.values()])
 
     @property
     def quality(self) -> Sequence[Quality]:
@@ -170,7 +196,7 @@ class Session:
                 config, schedule = tried[i]
                 steps = [] if isinstance(schedule, Failed) else schedule.to_json()
                 made.append(Trial(self.task.key, self.task.where, config.to_json(), steps, outcome))
-                self._note(outcome)
+                self._note(outcome, made[-1].config)
                 self.fresh += 1
                 yield outcome
         finally:
@@ -184,6 +210,7 @@ class Session:
         Its first proposals come from what is known beforehand, which is more than a few trials say.
         """
         self.weights.note(rows, outcomes)
+        self._tried.update(self.task.space.keys(rows))
         self._untold.append((rows, scores(outcomes)))
         if self._asked or sum(len(rows) for rows, _ in self._untold) >= LEAST:
             self._tell_all()
@@ -200,11 +227,12 @@ class Session:
         except Exception as error:
             return Failed("schedule", "error", describe(error))
 
-    def _note(self, outcome: Outcome) -> None:
+    def _note(self, outcome: Outcome, config: Mapping[str, Any]) -> None:
         self.trials += 1
         match outcome:
             case Measured():
-                self.best = min(self.best, outcome.median)
+                if outcome.median < self.best:
+                    self.best, self.best_config = outcome.median, config
             case Failed():
                 kind = f"{outcome.stage} {outcome.reason}"
                 self.failures[kind] += 1

@@ -10,6 +10,7 @@ from tilewright.tuning.allocation import Outlook, next_batch
 from tilewright.tuning.budget import Meter
 from tilewright.tuning.events import Event, Watch
 from tilewright.tuning.finalists import MOST, confirm
+from tilewright.tuning.kin import Kin
 from tilewright.tuning.session import Session
 
 
@@ -21,10 +22,12 @@ def spend(
     batch: int,
     peak: float | None,
     watch: Watch,
+    kin: Kin | None = None,
 ) -> None:
     """Measure until the budget is spent, until it stops paying, or until there is nothing left.
 
     Seconds are looked at after each candidate. Some are kept to time the best of each task again.
+    What is fastest for `kin` is tried where it fits.
     """
     while not meter.over(_to_confirm(sessions, meter)):
         promise = Outlook.of(sessions, peak).promise(sessions, batch)
@@ -34,7 +37,7 @@ def spend(
         session, count = chosen
         if session.trials and not meter.pays(promise):
             break
-        rows = session.propose(meter.room(count))
+        rows = session.propose(meter.room(count), kin.configs(session) if kin else ())
         if meter.over(_to_confirm(sessions, meter)):  # proposing takes its time
             break
         with closing(session.run(rows, measurer)) as outcomes:

@@ -19,6 +19,7 @@ from tilewright.search.problem import Search
 from tilewright.target import host
 from tilewright.tuning.budget import Budget
 from tilewright.tuning.events import Watch, ignore
+from tilewright.tuning.kin import Kin
 from tilewright.tuning.result import Result, Tunable, each_once
 from tilewright.tuning.session import Session
 from tilewright.tuning.spend import spend
@@ -41,6 +42,7 @@ def tune(
     threads: int | None = None,
     peak: float | None = None,
     watch: Watch = ignore,
+    kin: bool = True,
 ) -> Result:
     """Search the space of each task for its fastest schedule, until the budget is spent.
 
@@ -56,9 +58,10 @@ def tune(
 
     `threads` is how many a measurement uses, if not what each task says (one). `peak` (operations a
     second, measured if it is not given) helps to share the budget, and goes on record. `watch` is
-    called with an `Event` after each trial. The same seed gives the same proposals for the same
-    measurements. Raise TargetError for a target that cannot run here, unless `measure` is given,
-    which runs candidates where it wants to.
+    called with an `Event` after each trial. With `kin`, what is fastest for other tasks, of this
+    run or on record, is tried where it fits. The same seed gives the same proposals for the same
+    measurements and records. Raise TargetError for a target that cannot run here, unless `measure`
+    is given, which runs candidates where it wants to.
     """
     budget = Budget(trials, seconds, least_gain)
     _check(batch, seed, search, peak, measure, watch)
@@ -82,7 +85,8 @@ def tune(
             opened.set_peak(where, peak)
     measurer = measure or Local(threads=most)
     try:
-        spend(sessions, meter, measurer, batch=batch, peak=peak, watch=watch)
+        known = Kin.of(sessions, opened) if kin and trials != 0 else None
+        spend(sessions, meter, measurer, batch=batch, peak=peak, watch=watch, kin=known)
     finally:
         if measure is None:
             measurer.close()
