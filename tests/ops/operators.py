@@ -11,6 +11,7 @@ from tilewright.ops.dense import Dense
 from tilewright.ops.elementwise import Add, Relu, Transpose
 from tilewright.ops.matvec import MatVec
 from tilewright.ops.norm import GroupNorm, InstanceNorm, LayerNorm, RmsNorm
+from tilewright.ops.pool import Pool, PoolPlaces
 from tilewright.ops.pool2d import GlobalAveragePool, Pool2d
 from tilewright.ops.reduce import KINDS, Reduction
 from tilewright.ops.softmax import LogSoftmax, Softmax
@@ -39,6 +40,15 @@ EDGES: tuple[Operator, ...] = (
     Pool2d("average", 1, 7, 5, 19, (3, 3), (2, 2), (1, 1, 1, 1)),
     Pool2d("average", 1, 7, 5, 3, (3, 3), (2, 2), (1, 0, 0, 1), count_include_pad=True),
     Pool2d("average", 1, 4, 4, 32, (2, 2), (2, 2)),
+    Pool("max", 2, (9,), 5, (3,), (2,), (1, 2), (2,), (1,)),
+    Pool("average", 1, (4, 5, 3), 6, (2, 3, 2), (1, 2, 1), (0, 1, 1, 1, 1, 0)),
+    Pool(
+        "average", 1, (7, 5), 3, (3, 2), pads=(1, 0, 0, 1), overhang=(1, 1), count_include_pad=True
+    ),
+    Pool("sum", 3, (17,), 4, (5,), pads=(2, 2)),
+    Pool("sum", 1, (6, 6), 8, (2, 2), (2, 2), dtype="uint8"),
+    PoolPlaces(6, (5, 4), (3, 2), (2, 1), (1, 0, 1, 1)),
+    PoolPlaces(2, (3, 4, 5), (2, 2, 2), columns=True),
     GlobalAveragePool(1, 1, 1, 1),
     GlobalAveragePool(2, 5, 5, 22),
     GlobalAveragePool(1, 7, 7, 64),

@@ -33,6 +33,7 @@ from tilewright.ops.matmul import Matmul
 from tilewright.ops.matvec import MatVec
 from tilewright.ops.movement import Concat, Pad, Slice
 from tilewright.ops.norm import GroupNorm, InstanceNorm, LayerNorm, RmsNorm
+from tilewright.ops.pool import Pool, PoolPlaces
 from tilewright.ops.pool2d import GlobalAveragePool, Pool2d
 from tilewright.ops.quantized import Requantized
 from tilewright.ops.recurrent import GruCell, LstmCell
@@ -71,7 +72,9 @@ __all__ = [
     "Matmul",
     "Mish",
     "Pad",
+    "Pool",
     "Pool2d",
+    "PoolPlaces",
     "Reduction",
     "Relu",
     "Requantized",

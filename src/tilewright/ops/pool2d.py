@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 import tilewright.expr.tensor as te
 from tilewright import dtypes
 from tilewright.errors import ExpressionError
-from tilewright.expr.scalar import Const, Scalar
+from tilewright.expr.scalar import Scalar
 from tilewright.ops import fields, mixed
 from tilewright.ops.conv2d import stage_of
+from tilewright.ops.pool import least
 
 
 @dataclass(frozen=True)
@@ -68,7 +69,7 @@ class Pool2d:
         x = te.tensor("X", (self.batch, self.height, self.width, self.channels), self.dtype)
         top, left, _, _ = self.pads
         h, w = self.height, self.width
-        floor = _least(self.dtype) if self.kind == "max" else 0
+        floor = least(self.dtype) if self.kind == "max" else 0
         source = x
         if any(self.pads):
 
@@ -143,7 +144,3 @@ class GlobalAveragePool:
             "total", out, lambda n, c: te.sum(mixed.wide(x[n, ky, kx, c]), over=(ky, kx))
         )
         return te.compute("out", out, lambda *at: mixed.divided(total[at], count, self.dtype))
-
-
-def _least(dtype: str) -> Const:
-    return Const(-np.inf if dtypes.is_float(dtype) else int(np.iinfo(dtype).min), dtype)

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from tilewright.graph.onnx import images, matrices, movement, pointwise
+from tilewright.graph.onnx import images, matrices, movement, normalise, pointwise, pooling
 from tilewright.graph.onnx.source import Source
 
 # Each adds nodes for its source and returns the graph's name for the first output, or for all.
 IMPORTERS: Mapping[str, Callable[[Source], str | tuple[str, ...]]] = {
     "Abs": pointwise.function("abs"),
     "Add": pointwise.function("add", 2),
-    "AveragePool": images.average_pool,
-    "BatchNormalization": images.batch_norm,
+    "AveragePool": pooling.average_pool,
+    "BatchNormalization": normalise.batch_norm,
     "Cast": pointwise.cast,
     "CastLike": pointwise.cast_like,
     "Clip": pointwise.clip,
+    "Col2Im": images.columns_to_image,
     "Conv": images.conv,
+    "ConvTranspose": images.transposed_conv,
     "Div": pointwise.function("div", 2),
     "Dropout": pointwise.dropout,
     "Elu": pointwise.activation("elu", alpha=1.0),
@@ -27,16 +29,23 @@ IMPORTERS: Mapping[str, Callable[[Source], str | tuple[str, ...]]] = {
     "Floor": pointwise.function("floor"),
     "Gather": movement.gather,
     "Gemm": matrices.gemm,
-    "GlobalAveragePool": images.global_average_pool,
-    "GlobalMaxPool": images.global_max_pool,
+    "GlobalAveragePool": pooling.global_average_pool,
+    "GlobalLpPool": pooling.global_lp_pool,
+    "GlobalMaxPool": pooling.global_max_pool,
+    "GroupNormalization": normalise.group_norm,
     "HardSigmoid": pointwise.activation("hard_sigmoid", alpha=0.2, beta=0.5),
     "HardSwish": pointwise.activation("hard_swish"),
     "Identity": pointwise.identity,
+    "InstanceNormalization": normalise.instance_norm,
+    "LRN": normalise.local_response_norm,
     "LeakyRelu": pointwise.activation("leaky_relu", alpha=0.01),
     "Log": pointwise.function("log"),
+    "LpNormalization": normalise.lp_norm,
+    "LpPool": pooling.lp_pool,
     "MatMul": matrices.matmul,
     "Max": pointwise.folded("max"),
-    "MaxPool": images.max_pool,
+    "MaxPool": pooling.max_pool,
+    "MeanVarianceNormalization": normalise.mean_variance_norm,
     "Min": pointwise.folded("min"),
     "Mul": pointwise.function("mul", 2),
     "Neg": pointwise.function("neg"),

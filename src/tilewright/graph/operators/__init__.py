@@ -27,6 +27,8 @@ OPERATORS: Mapping[str, Operator] = {
     "conv": conv.Conv(),
     "transposed_conv": conv.TransposedConv(),
     "pool": pool.Pool(),
+    "pool_places": pool.PoolPlaces(),
+    "window_sum": pool.WindowSum(),
     "matmul": matmul.Matmul(),
     "map": elementwise.Elementwise(),
     "reduce": reduction.Reduce(),
