@@ -19,12 +19,15 @@ from tilewright.graph.plan import (
     ALIGNMENT,
     Need,
     Plan,
+    View,
     _placed,  # pyright: ignore[reportPrivateUsage]
     arranged,
     bound,
     extent,
     plan,
+    views,
 )
+from tilewright.ops.program import Program
 
 
 @st.composite
@@ -156,3 +159,31 @@ def test_offsets_are_found_in_gaps(bad: int) -> None:
     from tilewright.graph.plan import _lowest  # pyright: ignore[reportPrivateUsage]
 
     assert _lowest([(0, 64), (192, 256)], 128 + bad) == (64 if bad <= 0 else 256)
+
+
+def test_a_block_of_a_value_is_a_view_of_it():
+    """Rows of what lies in the arena need no copy; those of an input, or for an output, do."""
+    relu = {"program": Program.of("relu")}
+
+    def rows(name: str, source: str, first: int, step: int = 1) -> Node:
+        cut = {"start": (first, 0), "count": (2, 8), "step": (step, 1)}
+        return Node(name, "slice", (source,), (Value(name, (2, 8)),), cut)
+
+    nodes = (
+        Node("a", "map", ("x",), (Value("a", (6, 8)),), relu),
+        rows("block", "a", 2),
+        Node("flat", "reshape", ("block",), (Value("flat", (16,)),), {"shape": (16,)}),
+        rows("strided", "a", 0, 2),
+        rows("of_input", "x", 0),
+        rows("output", "a", 1),
+        Node("y", "map", ("flat",), (Value("y", (16,)),), relu),
+        Node("z", "map", ("of_input",), (Value("z", (2, 8)),), relu),
+        Node("s", "map", ("strided",), (Value("s", (2, 8)),), relu),
+    )
+    graph = Graph((Value("x", (6, 8)),), ("y", "z", "s", "output"), nodes, {})
+    assert views(graph) == {"block": View("a", 64), "flat": View("block")}
+    made = plan(graph)
+    assert (made.roots["flat"], made.begins["flat"]) == ("a", 64)
+    buffer = made.buffer("flat")
+    assert buffer is not None
+    assert buffer.last == 6, "as long as the view is read"

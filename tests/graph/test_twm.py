@@ -185,7 +185,7 @@ def set_at(*path: Any) -> Callable[[dict[str, Any]], None]:
         (set_at("calls", 0, "places", 0, ["input", 3]), "which there is not"),
         (set_at("calls", 0, "places", 0, ["weight", 0]), "which has"),
         (set_at("calls", 0, "places", 0, ["stack", 0]), "none of input, output, weight, arena"),
-        (set_at("calls", 0, "places", 0, ["arena", 32]), "arena"),
+        (set_at("calls", 0, "places", 0, ["arena", 1 << 40]), "arena"),
         (set_at("calls", 0, "places", 0, ["arena"]), "no pair"),
         (set_at("calls", 1, "places", []), "0 places"),
         (set_at("calls", []), "nothing writes the outputs y"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -122,7 +122,8 @@ class _Finder:
         constant = self._graph.constants.get(root)
         if constant is not None:
             return Place("weight", self._weights.number(constant))
-        return self._homes[root]
+        home, begin = self._homes[root], self._layout.begins[name]
+        return replace(home, at=home.at + begin) if begin else home
 
     def copies(self) -> tuple[Copy, ...]:
         """Return what fills the outputs that are not the place of their own root."""

@@ -174,8 +174,9 @@ class _Room:
         """Raise ModelError unless a place has the bytes of a parameter, and may be used for it."""
         wanted = f"{where} wants {parameter.nbytes} bytes to {parameter.use} at {place}"
         if place.region == "arena":
-            fits = 0 <= place.at <= self.arena - parameter.nbytes and place.at % ALIGNMENT == 0
-            if not fits:
+            # What is read may be a block of a value: rows of it, say, which begin anywhere.
+            begins = place.at >= 0 and (parameter.use == "read" or place.at % ALIGNMENT == 0)
+            if not begins or place.at > self.arena - parameter.nbytes:
                 raise ModelError(f"{wanted}, of an arena of {self.arena}.")
             return
         sizes = self.arrays[place.region]

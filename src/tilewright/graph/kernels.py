@@ -28,10 +28,8 @@ class Bound:
     given: Mapping[str, str | np.ndarray]
 
 
-def bound(node: Node, types: Mapping[str, Type], tolerance: float) -> Bound | None:
-    """Return what computes a node; None for a reshape, which computes nothing."""
-    if node.op == "reshape":
-        return None
+def bound(node: Node, types: Mapping[str, Type], tolerance: float) -> Bound:
+    """Return what computes a node that is no view of another value."""
     operands = seen([types[name] for name in node.operands], node.reads)
     try:
         work = OPERATORS[node.op].work(operands, node.attributes)

@@ -12,6 +12,7 @@ from tilewright.errors import ModelError
 from tilewright.graph.ir import Graph
 from tilewright.graph.kernels import Bound, bound
 from tilewright.graph.passes import optimize
+from tilewright.graph.plan import views
 from tilewright.ops.conv2d import TOLERANCE
 from tilewright.target import Target, host
 from tilewright.tuning.task import Operator, Task
@@ -51,8 +52,11 @@ class Model:
     @cached_property
     def bound(self) -> tuple[Bound | None, ...]:
         """What computes each node of `graph`; None where a node computes nothing."""
-        types = self.graph.types
-        return tuple(bound(node, types, self.tolerance) for node in self.graph.nodes)
+        types, seen = self.graph.types, views(self.graph)
+        return tuple(
+            None if node.output.name in seen else bound(node, types, self.tolerance)
+            for node in self.graph.nodes
+        )
 
     @property
     def operators(self) -> tuple[Operator | None, ...]:

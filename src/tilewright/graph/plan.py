@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from tilewright.graph.ir import Graph, Node
+from tilewright import dtypes
+from tilewright.graph.ir import Graph, Node, Value
 
 ALIGNMENT = 64  # bytes: a cache line, and the widest vector
 
@@ -25,18 +26,20 @@ class Plan:
     """The memory of one run of a graph.
 
     `buffers` holds those of the arena by the name of the value that was first there; `roots` says
-    for every value whose memory it shares: its own, or that of the value it is a reshape of. A
-    root without a buffer is an input, a constant or an output, which all lie in arrays of their
-    own. `scratch` is the memory that a node needs while it runs, by the node's position.
+    for every value whose memory it shares: its own, or that of the value it is a view of, from the
+    byte in `begins` on. A root without a buffer is an input, a constant or an output, which all lie
+    in arrays of their own. `scratch` is the memory that a node needs while it runs, by the node's
+    position.
     """
 
     buffers: Mapping[str, Buffer]
     roots: Mapping[str, str]
     nbytes: int
     scratch: Mapping[int, Buffer] = field(default_factory=dict[int, Buffer])
+    begins: Mapping[str, int] = field(default_factory=dict[str, int])
 
     def buffer(self, name: str) -> Buffer | None:
-        """Return where `name` lies in the arena; None if it lies in an array of its own."""
+        """Return the memory in the arena of which `name` is; None if it has an array of its own."""
         return self.buffers.get(self.roots[name])
 
     def __str__(self) -> str:
@@ -75,7 +78,7 @@ def plan(graph: Graph, scratch: Mapping[int, int] | None = None) -> Plan:
     `scratch` is how many bytes the node at a position needs besides; they are free again when it
     is done. Offsets and the size of the arena are multiples of `ALIGNMENT`.
     """
-    roots, spans = _spans(graph)
+    roots, begins, spans = _spans(graph)
     values = graph.values
     needs = [Need(values[name].nbytes, first, last) for name, (first, last) in spans.items()]
     at = {position: nbytes for position, nbytes in (scratch or {}).items() if nbytes}
@@ -90,34 +93,83 @@ def plan(graph: Graph, scratch: Mapping[int, int] | None = None) -> Plan:
         roots,
         extent(needs, offsets),
         dict(zip(at, made[len(spans) :], strict=True)),
+        begins,
     )
 
 
-def view_of(node: Node) -> str | None:
-    """Return the operand whose memory the output of `node` is, if it makes none of its own."""
-    return node.inputs[0] if node.op == "reshape" else None
+@dataclass(frozen=True, slots=True)
+class View:
+    """A value that is memory of another, from byte `begin` on: nothing runs to make it."""
+
+    source: str
+    begin: int = 0
 
 
-def _spans(graph: Graph) -> tuple[dict[str, str], dict[str, tuple[int, int]]]:
-    """Return whose memory each value shares, and from which to which node each root is needed.
+def views(graph: Graph) -> dict[str, View]:
+    """Return the values that are views: reshapes, and blocks of what lies in the arena."""
+    arrays = {value.name for value in graph.inputs} | {*graph.constants, *graph.outputs}
+    kept = set(graph.outputs)  # what lies in the array of an output
+    for node in reversed(graph.nodes):
+        if node.op == "reshape" and node.output.name in kept:
+            kept.add(node.inputs[0])
+    values, roots, found = graph.values, dict[str, str](), dict[str, View]()
+    for node in graph.nodes:
+        made, view = node.output.name, None
+        if node.op == "reshape":
+            view = View(node.inputs[0])
+        elif node.op == "slice" and node.then is None and made not in kept:
+            source = node.inputs[0]
+            root = roots.get(source, source)
+            block = None if {root, source} & (arrays | kept) else _block(node, values[source])
+            view = None if block is None else View(source, block)
+        if view is not None:
+            found[made] = view
+            roots[made] = roots.get(view.source, view.source)
+    return found
+
+
+def _block(node: Node, source: Value) -> int | None:
+    """Return the byte at which a slice begins that is one block of memory; None for any other."""
+    start, count, step = (node.attributes[name] for name in ("start", "count", "step"))
+    assert isinstance(start, tuple)
+    assert isinstance(count, tuple)
+    assert isinstance(step, tuple)
+    shape = source.shape
+    cut = next((d for d, n in enumerate(count) if n != 1), len(shape))
+    whole = all(n == extent for n, extent in zip(count[cut + 1 :], shape[cut + 1 :], strict=True))
+    if not whole or (cut < len(shape) and step[cut] != 1):
+        return None
+    offset = 0
+    for first, extent in zip(start, shape, strict=True):
+        offset = offset * extent + int(first)
+    return offset * dtypes.nbytes(source.dtype)
+
+
+def _spans(
+    graph: Graph,
+) -> tuple[dict[str, str], dict[str, int], dict[str, tuple[int, int]]]:
+    """Return whose memory each value shares and where, and from which to which node it is needed.
 
     Only roots that have to lie in the arena have a span.
     """
     roots = {name: name for name in graph.values}
+    begins = dict.fromkeys(roots, 0)
     spans: dict[str, tuple[int, int]] = {}
+    seen = views(graph)
     for position, node in enumerate(graph.nodes):
         for name in node.inputs:
             if roots[name] in spans:
                 spans[roots[name]] = (spans[roots[name]][0], position)
-        source = view_of(node)
         for value in node.outputs:
-            if source is not None:
-                roots[value.name] = roots[source]
+            view = seen.get(value.name)
+            if view is not None:
+                roots[value.name] = roots[view.source]
+                begins[value.name] = begins[view.source] + view.begin
             else:
                 spans[value.name] = (position, position)
     for name in graph.outputs:
         spans.pop(roots[name], None)
-    return roots, spans
+    return roots, begins, spans
 
 
 def bound(needs: Sequence[Need]) -> int:
