@@ -36,7 +36,8 @@ from tilewright.ops.gather import Gather, GatherElements
 from tilewright.ops.matmul import Matmul
 from tilewright.ops.movement import Concat, Pad, Slice
 from tilewright.ops.recurrent import GruCell, LstmCell
-from tilewright.ops.resize import COORDINATES, ROUNDINGS, Resize
+from tilewright.ops.resize import Resize
+from tilewright.ops.taps import COORDINATES, ROUNDINGS
 from tilewright.ops.transposed import TransposedConv
 from tilewright.tuning.task import Operator
 
@@ -204,8 +205,13 @@ def gather_elements(pick: Pick) -> GatherElements:
 def resize(pick: Pick) -> Resize:
     shape = _shape(pick, (1, 2, 3, 5, 8))
     size = tuple(pick((n, n, 2 * n, 3 * n, max(1, n // 2), 1, 7, 13)) for n in shape)
-    mode, dtypes = pick((("nearest", NUMBERS), ("linear", FLOATS)))
-    return Resize(shape, size, mode, pick(COORDINATES), pick(ROUNDINGS), pick(dtypes))
+    mode, dtypes = pick((("nearest", NUMBERS), ("linear", FLOATS), ("cubic", FLOATS)))
+    coordinates = pick(COORDINATES)
+    antialias, inside = (mode != "nearest" and pick((False, False, True)) for _ in range(2))
+    return Resize(
+        shape, size, mode, coordinates, pick(ROUNDINGS), pick(dtypes), antialias=antialias,
+        exclude_outside=inside,
+    )  # fmt: skip
 
 
 def activation(pick: Pick) -> Activation:

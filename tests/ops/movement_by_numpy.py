@@ -82,12 +82,18 @@ def _places(indices: Array, extent: int) -> Array:
 def _resized(op: Resize, x: Array, d: int, n: int, size: int) -> Array:
     y = np.arange(size, dtype=np.float64)
     match op.coordinates:
-        case "half_pixel":
-            at = ((2 * y + 1) * n - size) / (2 * size)
         case "asymmetric":
             at = y * n / size
-        case _:
+        case "align_corners":
             at = y * (n - 1) / max(1, size - 1)
+        case "tf_crop_and_resize":
+            at = y * (n - 1) / (size - 1) if size > 1 else np.array([(n - 1) / 2])
+        case "tf_half_pixel_for_nn":
+            at = (2 * y + 1) * n / (2 * size)
+        case "pytorch_half_pixel" if size == 1:
+            at = np.zeros(1)
+        case _:
+            at = ((2 * y + 1) * n - size) / (2 * size)
     if op.mode == "nearest":
         rounded = {
             "round_prefer_floor": np.ceil(at - 0.5),
@@ -96,11 +102,25 @@ def _resized(op: Resize, x: Array, d: int, n: int, size: int) -> Array:
             "ceil": np.ceil(at),
         }[op.rounding]
         return np.take(x, np.clip(rounded, 0, n - 1).astype(int), d)
-    at = np.clip(at, 0, n - 1)
-    low = np.floor(at).astype(int)
-    share = (at - low).reshape([-1 if i == d else 1 for i in range(x.ndim)])
-    high = np.minimum(low + 1, n - 1)
-    return np.take(x, low, d) * (1 - share) + np.take(x, high, d) * share
+    shrink = min(1.0, size / n) if op.antialias else 1.0
+    around = np.arange(-(n + 4), 2 * n + 4)  # far enough beyond the ends for every window
+    weights = _weight(op, (around - at[:, None]) * shrink)
+    if op.exclude_outside:
+        weights = weights * ((around >= 0) & (around < n))
+    weights = weights / weights.sum(1, keepdims=True)
+    shares = np.zeros((size, n))
+    for place, column in zip(np.clip(around, 0, n - 1), weights.T, strict=True):
+        shares[:, place] += column
+    return np.moveaxis(np.tensordot(shares, x, (1, d)), 0, d)
+
+
+def _weight(op: Resize, distance: Array) -> Array:
+    d, a = np.abs(distance), op.cubic
+    if op.mode == "linear":
+        return np.maximum(0, 1 - d)
+    near = (a + 2) * d**3 - (a + 3) * d**2 + 1
+    far = a * d**3 - 5 * a * d**2 + 8 * a * d - 4 * a
+    return np.where(d <= 1, near, np.where(d < 2, far, 0))
 
 
 def _applied(function: object, x: Array) -> Array:

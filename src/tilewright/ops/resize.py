@@ -1,4 +1,4 @@
-"""Resizing by the nearest element or by linear interpolation, one dimension after another.
+"""Resizing by the nearest element, linear or cubic interpolation, one dimension after another.
 
 Which elements are read follows no affine index. So the result is computed in blocks of a few
 elements, for each of which the source moves on by about as many: `y = q * block + r` reads a window
@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import lru_cache
 
 import numpy as np
@@ -20,13 +19,9 @@ from tilewright.errors import ExpressionError
 from tilewright.expr.affine import Affine
 from tilewright.expr.scalar import Scalar, equal
 from tilewright.ops import fields, mixed
+from tilewright.ops.taps import COORDINATES, MODES, ROUNDINGS, Row, Taps
 
-MODES = ("nearest", "linear")
-COORDINATES = ("half_pixel", "asymmetric", "align_corners")
-ROUNDINGS = ("round_prefer_floor", "round_prefer_ceil", "floor", "ceil")
 MAX_BLOCK = 64
-
-Taps = tuple[tuple[int, Fraction], ...]  # which elements one of the result reads, how much of each
 
 
 @dataclass(frozen=True)
@@ -34,7 +29,10 @@ class Resize:
     """X at another size, as ONNX's Resize: `size` has an extent for each dimension of `shape`.
 
     `coordinates` says where elements of the result lie in X, and `rounding` which is the nearest.
-    Short floats are interpolated in float32, and rounded once at the end.
+    Short floats are interpolated in float32, and rounded once at the end. `scales` are those that
+    were asked for, where they are not the ratios of the extents; `regions` has the start and the
+    end of what is seen of each dimension, in shares, for tf_crop_and_resize. `cubic`,
+    `exclude_outside` and `antialias` mean what they do in ONNX.
     """
 
     shape: tuple[int, ...]
@@ -43,6 +41,11 @@ class Resize:
     coordinates: str = "half_pixel"
     rounding: str = "round_prefer_floor"
     dtype: str = "float32"
+    scales: tuple[float, ...] = ()
+    regions: tuple[tuple[float, float], ...] = ()
+    cubic: float = -0.75
+    exclude_outside: bool = False
+    antialias: bool = False
 
     def __post_init__(self) -> None:
         fields.check(self)
@@ -59,18 +62,28 @@ class Resize:
                 raise ExpressionError(
                     f"resize with {what} {value!r}: it is one of {', '.join(of)}."
                 )
-        if self.mode == "linear" and not dtypes.is_float(self.dtype):
-            raise ExpressionError(f"linear resize of {self.dtype}: it takes floats; cast X first.")
+        if self.mode != "nearest" and not dtypes.is_float(self.dtype):
+            raise ExpressionError(
+                f"{self.mode} resize of {self.dtype}: it takes floats; cast X first."
+            )
+        for what, given in ("scales", self.scales), ("regions", self.regions):
+            if given and len(given) != len(self.shape):
+                raise ExpressionError(
+                    f"resize of {self.shape} with {what} {given}: give one for each dimension, or "
+                    "none at all."
+                )
 
     @property
     def name(self) -> str:
         shape, size = ("x".join(map(str, e)) for e in (self.shape, self.size))
-        return f"resize {shape} to {size}, {self.mode} {self.coordinates}{fields.of(self.dtype)}"
+        more = (" antialias" if self.antialias else "") + (" inside" * self.exclude_outside)
+        how = f"{self.mode} {self.coordinates}{more}"
+        return f"resize {shape} to {size}, {how}{fields.of(self.dtype)}"
 
     def expression(self) -> te.Tensor:
         """Return a stage for each dimension that changes, and one for all that repeat elements."""
         made = te.tensor("X", self.shape, self.dtype)
-        plans = {d: self._plan(d) for d, n in enumerate(self.shape) if n != self.size[d]}
+        plans = {d: self._plan(d) for d in range(len(self.shape)) if not self._stays(d)}
         simple = [d for d, plan in plans.items() if plan.window == 1]
         groups = [[d] for d in plans if d not in simple] + ([simple] if simple else [])
         for place, group in enumerate(groups or [[]]):
@@ -108,7 +121,7 @@ class Resize:
         for k in range(plan.window):
             i = read[d] + k
             load: Scalar = source[(*read[:d], i, *read[d + 1 :])]
-            load = mixed.wide(load) if self.mode == "linear" else load
+            load = mixed.wide(load) if self.mode != "nearest" else load
             low, high = plan.first + k, (plan.blocks - 1) * plan.step + plan.first + k
             if high >= n:
                 load = te.select(i < n, load, 0)
@@ -129,31 +142,21 @@ class Resize:
         assert total is not None
         return total
 
-    def _plan(self, d: int) -> Plan:
-        n, size = self.shape[d], self.size[d]
-        taps = tuple(self._taps(y, n, size) for y in range(size))
-        return _planned(taps)
+    def row(self, d: int) -> Row:
+        """Return how dimension d is resized."""
+        return Row(
+            self.shape[d], self.size[d], self.mode, self.coordinates, self.rounding,
+            self.scales[d] if self.scales else 0.0, self.cubic, self.exclude_outside,
+            self.antialias, self.regions[d] if self.regions else (0.0, 1.0),
+        )  # fmt: skip
 
-    def _taps(self, y: int, n: int, size: int) -> Taps:
-        match self.coordinates:
-            case "half_pixel":
-                x = Fraction(2 * y + 1, 2) * n / size - Fraction(1, 2)
-            case "asymmetric":
-                x = Fraction(y * n, size)
-            case _:
-                x = Fraction(y * (n - 1), size - 1) if size > 1 else Fraction(0)
-        if self.mode == "nearest":
-            half = Fraction(1, 2)
-            nearest = {
-                "round_prefer_floor": math.ceil(x - half),
-                "round_prefer_ceil": math.floor(x + half),
-                "floor": math.floor(x),
-                "ceil": math.ceil(x),
-            }[self.rounding]
-            return ((min(max(nearest, 0), n - 1), Fraction(1)),)
-        x = min(max(x, Fraction(0)), Fraction(n - 1))
-        low = math.floor(x)
-        return ((low, 1 - (x - low)), *(((low + 1, x - low),) if x > low else ()))
+    def _stays(self, d: int) -> bool:
+        """Whether dimension d is left as it is."""
+        whole = not self.regions or self.regions[d] == (0.0, 1.0)
+        return self.shape[d] == self.size[d] and self.row(d).factor == 1 and whole
+
+    def _plan(self, d: int) -> Plan:
+        return _planned(self.row(d).taps())
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from tilewright.graph.onnx import images, matrices, movement, normalise, pointwise, pooling
+from tilewright.graph.onnx import images, matrices, movement, normalise, pointwise, pooling, resize
 from tilewright.graph.onnx.source import Source
 
 # Each adds nodes for its source and returns the graph's name for the first output, or for all.
@@ -51,6 +51,7 @@ IMPORTERS: Mapping[str, Callable[[Source], str | tuple[str, ...]]] = {
     "Neg": pointwise.function("neg"),
     "Relu": pointwise.function("relu"),
     "Reshape": movement.reshape,
+    "Resize": resize.resize,
     "Round": pointwise.function("rint"),
     "Sigmoid": pointwise.function("sigmoid"),
     "Sqrt": pointwise.function("sqrt"),
@@ -60,6 +61,7 @@ IMPORTERS: Mapping[str, Callable[[Source], str | tuple[str, ...]]] = {
     "Tanh": pointwise.function("tanh"),
     "Transpose": movement.transpose,
     "Unsqueeze": movement.unsqueeze,
+    "Upsample": resize.upsample,
     "Where": pointwise.function("select", 3),
 }
 
