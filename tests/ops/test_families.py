@@ -107,8 +107,10 @@ def test_transposed_convolution_multiplies_no_inserted_zero():
     """As many multiply-adds as a convolution back, up to rounding the taps up to whole phases."""
     forth = TransposedConv(1, (8, 8), 16, 32, (4, 4), (2, 2), (1, 1, 1, 1))
     assert forth.out == (16, 16)
-    one_more = 18 / 16  # each phase begins one element further out, where nothing is computed
-    assert forth.expression().flops == 2 * 16 * 16 * 32 * 16 * 2 * 2 * one_more**2
+    assert forth.expression().flops == 2 * 16 * 16 * 32 * 16 * 2 * 2
+    # With a stride of three and this padding, one phase begins an element further out.
+    third = TransposedConv(1, (8,), 16, 32, (3,), (3,), (1, 1))
+    assert third.expression().flops == 2 * 3 * 8 * 32 * 16
 
 
 def test_resizing_reads_few_elements():

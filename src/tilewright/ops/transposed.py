@@ -7,12 +7,17 @@ k * dilation. With g the common divisor of stride and dilation, and k = p + j * 
 
 so for each phase p the result is an ordinary convolution over q with the taps j of that phase, and
 lies interleaved with the others. Where g > 1, elements between the phases are no sum at all: zero.
+
+With g = 1 and phases counted by their place r among the elements of the result, y = q * stride + r,
+each has as many elements; p and what it reads may then be affine in r, as they are for a stride of
+two. Otherwise a phase may begin one element earlier than another, and computes one for nothing.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from itertools import pairwise
 
 import tilewright.expr.tensor as te
 from tilewright.errors import ExpressionError
@@ -120,6 +125,35 @@ class TransposedConv:
         )  # fmt: skip
 
     def _phases(self, d: int) -> Phases:
+        stride, dilation, pad = self.stride[d], self.dilation[d], self.pads[d]
+        if math.gcd(stride, dilation) == 1 < stride:
+            phase = [(r + pad) * pow(dilation, -1, stride) % stride for r in range(stride)]
+            first = [(r + pad - p * dilation) // stride for r, p in enumerate(phase)]
+            steps = [{b - a for a, b in pairwise(each)} for each in (phase, first)]
+            if all(len(found) == 1 for found in steps):
+                by_tap, by_read = (found.pop() for found in steps)
+                return self._by_place(d, (phase[0], by_tap), (first[0], by_read))
+        return self._by_phase(d)
+
+    def _by_place(self, d: int, phase: tuple[int, int], first: tuple[int, int]) -> Phases:
+        """Count phases by place: the phase and the first element read are affine in it."""
+        stride, dilation, name = self.stride[d], self.dilation[d], SPATIAL[-len(self.size) :][d]
+        q, r = te.Axis(name, -(-self.out[d] // stride)), te.Axis(f"p{name}", stride)
+        j = te.reduce_axis(f"k{name}", -(-self.kernel[d] // stride))
+        read = q + r * first[1] + first[0] - j * dilation
+        tap = r * phase[1] + phase[0] + j * stride
+        starts = [first[0] + place * first[1] for place in (0, stride - 1)]
+        taps = [phase[0] + place * phase[1] for place in (0, stride - 1)]
+        inside: list[Within] = []
+        if min(starts) - (j.extent - 1) * dilation < 0:
+            inside.append(read >= 0)
+        if q.extent - 1 + max(starts) >= self.size[d]:
+            inside.append(read < self.size[d])
+        if max(taps) + (j.extent - 1) * stride >= self.kernel[d]:
+            inside.append(tap < self.kernel[d])
+        return Phases((q, r), q * stride + r, j, read, tap, tuple(inside))
+
+    def _by_phase(self, d: int) -> Phases:
         stride, dilation, pad = self.stride[d], self.dilation[d], self.pads[d]
         common = math.gcd(stride, dilation)
         step, name = stride // common, SPATIAL[-len(self.size) :][d]

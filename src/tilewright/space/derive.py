@@ -13,12 +13,13 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from tilewright import dtypes
 from tilewright.errors import ScheduleError
 from tilewright.expr.scalar import loads, measure
 from tilewright.loops.nodes import Block, Loop, Nest, walk
 from tilewright.schedule import find
 from tilewright.schedule.schedule import Schedule
-from tilewright.space.lanes import MAX_PARTS, by_lanes, contiguous, shared, streams
+from tilewright.space.lanes import MAX_PARTS, by_lanes, contiguous, narrow, shared, streams
 from tilewright.space.rows import Chain, by_rows, chain, vector_axes
 from tilewright.space.tiles import reused, tiled
 from tilewright.target import Target
@@ -96,10 +97,11 @@ def _scheduled(s: Schedule, stage: str, knob: Knobs, target: Target) -> Schedule
     outer, block = find.stage(s.loops, stage, f"derive a space for {stage!r}")
     ways: dict[str, Callable[[Schedule, str, Knobs, Target], tuple[Schedule, str]]] = {}
     again = reused(outer, block)
+    lanes = target.lanes(dtypes.nbytes(s.loops.by_name[block.buffer].dtype))
     if (
         block.reduce
         and contiguous(s.loops, outer, block)
-        and (not again or streams(s.loops, outer, block))
+        and (not again or streams(s.loops, outer, block) or narrow(s.loops, outer, block, lanes))
     ):
         ways["lanes"] = by_lanes
     if again:

@@ -54,6 +54,19 @@ def streams(nest: Nest, outer: tuple[Loop, ...], block: Block) -> bool:
     return False
 
 
+def narrow(nest: Nest, outer: tuple[Loop, ...], block: Block, lanes: int) -> bool:
+    """Whether a sum has a contiguous load of data along a reduction, but no vector of results.
+
+    As a convolution to the three channels of an image has: most lanes of a vector would be empty.
+    """
+    along = contiguous(nest, outer, block)
+    accesses = [(block.buffer, block.index), *((x.buffer, x.index) for x in operands(block.value))]
+    flats = [offset(nest.by_name[name].shape, index) for name, index in accesses]
+    data = [loop for loop in outer if not loop.reduce]
+    wide = [int(o.extent) for o in data for flat in flats if steps_by_one(flat, o.name)]
+    return bool(along) and max(wide, default=1) * 4 <= lanes
+
+
 def steps_by_one(flat: Affine, loop: str) -> bool:
     """Whether an offset moves by one element with each round of a loop, in every candidate."""
     return not anywhere(flat.coefficient(loop) != 1)
@@ -101,6 +114,8 @@ def by_lanes(s: Schedule, stage: str, knob: Knobs, target: Target) -> tuple[Sche
         s = s.split(data[-1], rows)
         head, tile = [*head, *data[:-1], f"{data[-1]}.0"], [f"{data[-1]}.1"]
     s = s.reorder(*head, *rest, f"{along}.{len(depth) - 2}", *tile, last)
+    for name in _scattered(s.loops, block, along):
+        s = s.pack(name)
     for loop in tile:
         s = s.unroll(loop)
     whole = stage
@@ -113,3 +128,15 @@ def by_lanes(s: Schedule, stage: str, knob: Knobs, target: Target) -> tuple[Sche
         return s, head[-1]
     s = s.cache_write(stage, head[-1]).vectorize(f"{whole}:{far}.0")
     return s, f"{whole}:{data[-1]}.0" if data else ""
+
+
+def _scattered(nest: Nest, block: Block, along: str) -> list[str]:
+    """Return the constants of which neighbours along a loop do not lie side by side."""
+    found: dict[str, None] = {}
+    for load in operands(block.value):
+        buffer = nest.by_name[load.buffer]
+        if buffer.scope == "constant" and not buffer.source and not load.gathered:
+            flat = offset(buffer.shape, load.index)
+            if along in load.variables and not steps_by_one(flat, along):
+                found[load.buffer] = None
+    return list(found)
