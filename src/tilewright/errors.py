@@ -24,7 +24,7 @@ class CompileError(TilewrightError):
 
 
 class ArgumentError(TilewrightError):
-    """Arrays that do not fit a kernel or a model."""
+    """An argument that does not fit: a setting, a number, an object, an array."""
 
 
 class TargetError(TilewrightError):
@@ -32,8 +32,8 @@ class TargetError(TilewrightError):
 
 
 class RecordsError(TilewrightError):
-    """A database that cannot be read, or that another version wrote."""
+    """A database that cannot be read, that another version wrote, or that lacks what is needed."""
 
 
 class ModelError(TilewrightError):
-    """A model file that is missing, broken or holds what is not supported."""
+    """A network or a cost model that cannot be loaded, saved, compiled or used."""

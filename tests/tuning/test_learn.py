@@ -105,10 +105,71 @@ def test_some_of_the_trials_are_taken_evenly(records: Records) -> None:
         assert data.y[some].min() < np.median(whole.y[every])
 
 
-def test_nothing_on_record_is_no_rows(records: Records) -> None:
-    data = learn(records, Task(Dense(5, 5, 5)))
+def test_nothing_on_record_is_refused_with_what_is_there(records: Records) -> None:
+    with pytest.raises(RecordsError) as raised:
+        learn(records, Task(Dense(5, 5, 5)))
+    where = TASKS[0].where
+    first, there, instead = str(raised.value).splitlines()
+    assert first == (
+        f"cannot learn dense 5x5 -> 5 on {where} from Records(':memory:'): it holds no trial of it."
+    )
+    assert there.startswith("  trials on record: dense 16x96 -> 128 on ")
+    assert there.count(" on ") == 1 + len(TASKS)
+    assert instead.endswith("least=0 takes what there is.")
+
+
+def test_the_same_work_on_other_threads_is_named_first(records: Records) -> None:
+    with pytest.raises(RecordsError) as raised:
+        learn(records, [replace(TASKS[1], threads=2, cold=True)])
+    told = len(records.trials(TASKS[1].key, TASKS[1].where))
+    named = f"trials on record: {TASKS[1].name} on {TASKS[1].where}: {told}; "
+    assert f"/2t/cold from {records}" in str(raised.value)
+    assert named in str(raised.value)
+
+
+def test_some_tasks_may_be_without_trials(records: Records) -> None:
+    mixed = learn(records, [Task(Dense(5, 5, 5)), *TASKS], most=10)
+    assert [len(rows) for rows in mixed.members()] == [10, 10, 10]
+
+
+def test_as_many_trials_as_are_asked_for_must_have_run(records: Records) -> None:
+    ran = sum(
+        isinstance(trial.outcome, Measured)
+        for task in TASKS
+        for trial in records.trials(task.key, task.where)
+    )
+    assert 0 < ran < 150
+    assert len(learn(records, TASKS, least=ran)) == 150
+    with pytest.raises(RecordsError, match=f": of 150 trials of them {ran} ran .*, 151 are wanted"):
+        learn(records, TASKS, least=151)
+
+
+def test_failures_alone_teach_nothing() -> None:
+    def fail(_: Request) -> Outcome:
+        return Failed("run", "crash")
+
+    with Records(":memory:") as records:
+        search = RandomSearch()
+        tune(TASKS[0], trials=3, records=records, search=search, measure=Toy(fail))
+        with pytest.raises(RecordsError, match="of 3 trials of it none ran"):
+            learn(records, TASKS[0])
+        assert len(learn(records, TASKS[0], least=0)) == 3
+
+
+def test_no_task_is_refused(records: Records) -> None:
+    with pytest.raises(RecordsError, match="no task was given; give what was tuned, or least=0"):
+        learn(records, [])
+
+
+def test_an_empty_database_says_so() -> None:
+    with Records(":memory:") as records, pytest.raises(RecordsError, match="on record: none"):
+        learn(records, TASKS)
+
+
+def test_no_rows_are_taken_where_that_is_asked_for(records: Records) -> None:
+    data = learn(records, Task(Dense(5, 5, 5)), least=0)
     assert (len(data), data.X.shape[1]) == (0, len(FEATURES.names))
-    assert len(learn(records, [])) == 0
+    assert len(learn(records, [], least=0)) == 0
 
 
 def test_features_of_one_space_are_refused(records: Records) -> None:
@@ -124,6 +185,8 @@ def test_features_of_one_space_are_refused(records: Records) -> None:
         ({"most": 2.5}, r"most=2\.5"),
         ({"most": True}, "most=True"),
         ({"most": "all"}, "most='all'"),
+        ({"least": -1}, "at least -1 trials: give a whole number, 0 if there need be none"),
+        ({"least": None}, "at least None trials"),
         ({"features": Relation}, "cannot learn from <class .*: give an extractor"),
         ({"features": None}, "cannot learn from None: give an extractor"),
         ({"records": None}, r"cannot learn from None \(NoneType\): give Records, or the path"),

@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from tilewright.errors import ArgumentError, SpaceError, TilewrightError
+from tilewright.errors import ArgumentError, RecordsError, SpaceError, TilewrightError
 from tilewright.features import FEATURES
 from tilewright.features.extractor import Extractor
 from tilewright.models.bounds import can, within
 from tilewright.models.training import Training
 from tilewright.records.store import Records
-from tilewright.records.trial import Trial
+from tilewright.records.trial import Measured, Trial
 from tilewright.search.history import without_failures
 from tilewright.space.config import Config
 from tilewright.space.space import Space
@@ -24,6 +24,8 @@ from tilewright.tuning.session import scores
 from tilewright.tuning.task import Task
 from tilewright.tuning.weights import weight
 
+SHOWN = 4  # tasks named in an error
+
 
 def learn(
     records: Records | str | Path,
@@ -31,6 +33,7 @@ def learn(
     features: Extractor = FEATURES,
     *,
     most: int | None = None,
+    least: int = 1,
 ) -> Training:
     """Make training data of every trial of these tasks on record, each task a group.
 
@@ -41,16 +44,23 @@ def learn(
     task, evenly over their times. Those without steps, or whose steps no longer make a schedule,
     are left out. For an honest test of what is learnt, leave out the task that it is to help with.
 
+    Raise RecordsError if fewer than `least` trials that ran are left of all tasks together, as a
+    model of none knows nothing; with 0 there may be no rows.
+
         source = tw.models.Boosted().fit(tw.learn(records, tasks))
         search = tw.search.Guided(tw.models.Transfer(source=source))
         tw.tune(other, trials=100, search=search)
     """
-    _check(features, most)
+    _check(features, most, least)
+    listed = each_once(tasks)
     with _opened(records) as opened:
-        return _learnt(opened, tasks, features, most)
+        data, ran = _learnt(opened, listed, features, most)
+        if ran < least:
+            raise RecordsError(_too_few(opened, listed, ran, least))
+    return data
 
 
-def _check(features: Any, most: Any) -> None:
+def _check(features: Any, most: Any, least: Any) -> None:
     if not (can(features, "extract") and hasattr(features, "names")):
         raise ArgumentError(
             f"cannot learn from {features!r:.80}: give an extractor of features, such as "
@@ -66,6 +76,11 @@ def _check(features: Any, most: Any) -> None:
             f"cannot learn from most={most!r} trials of each task: give a whole number of at least "
             "1, or nothing for all of them."
         )
+    if not within(least, 0, whole=True):
+        raise ArgumentError(
+            f"cannot learn from at least {least!r} trials: give a whole number, 0 if there need be "
+            "none."
+        )
 
 
 def _opened(records: Any) -> AbstractContextManager[Records]:
@@ -79,9 +94,13 @@ def _opened(records: Any) -> AbstractContextManager[Records]:
     return nullcontext(records)
 
 
-def _learnt(records: Records, tasks: Tunable, features: Extractor, most: int | None) -> Training:
+def _learnt(
+    records: Records, tasks: Sequence[Task], features: Extractor, most: int | None
+) -> tuple[Training, int]:
+    """Return the data, and how many of its trials ran."""
     X, y, group, weights = [_none(features)], [np.zeros(0)], [np.zeros(0, int)], [np.zeros(0)]
-    for number, task in enumerate(each_once(tasks)):
+    ran = 0
+    for number, task in enumerate(tasks):
         trials = _chosen(records.trials(task.key, task.where), most)
         rows = _features(task, trials, features)
         known = np.flatnonzero(~np.isnan(rows).any(axis=1))
@@ -91,7 +110,38 @@ def _learnt(records: Records, tasks: Tunable, features: Extractor, most: int | N
             y.append(without_failures(scores(kept)))
             group.append(np.full(len(kept), number))
             weights.append(np.array([weight(outcome) for outcome in kept]))
-    return Training.of(*map(np.concatenate, (X, y, group)), weight=np.concatenate(weights))
+            ran += sum(isinstance(outcome, Measured) for outcome in kept)
+    data = Training.of(*map(np.concatenate, (X, y, group)), weight=np.concatenate(weights))
+    return data, ran
+
+
+def _too_few(records: Records, tasks: Sequence[Task], ran: int, least: int) -> str:
+    """Say what was looked for, what of it is there, and what is there instead."""
+    if not tasks:
+        return (
+            f"cannot learn from {records}: no task was given; give what was tuned, or least=0 "
+            "to take no rows."
+        )
+    summaries = records.tasks()
+    held = sum(len(records.trials(task.key, task.where)) for task in tasks)
+    of = "it" if len(tasks) == 1 else "them"
+    there = f"of {held} trials of {of} {ran or 'none'} ran and still make a schedule"
+    wanted = "" if least == 1 else f", {least} are wanted"
+    keys = {task.key for task in tasks}
+    others = sorted((s for s in summaries if s.trials), key=lambda s: s.key not in keys)
+    shown = [f"{s.name} on {s.target}: {s.trials}" for s in others]
+    return (
+        f"cannot learn {_some([f'{t.name} on {t.where}' for t in tasks], ', ')} from {records}: "
+        f"{there if held else f'it holds no trial of {of}'}{wanted}.\n"
+        f"  trials on record: {_some(shown, '; ') or 'none'}\n"
+        "  Tune them first, or give tasks with the target, `threads` and `cold` that were tuned "
+        "(those of a network are cold); least=0 takes what there is."
+    )
+
+
+def _some(names: Sequence[str], between: str) -> str:
+    more = len(names) - SHOWN
+    return between.join(names[:SHOWN]) + (f"{between}and {more} more" if more > 0 else "")
 
 
 def _chosen(trials: Sequence[Trial], most: int | None) -> Sequence[Trial]:
