@@ -13,7 +13,15 @@ from tilewright import dtypes
 from tilewright.errors import ExpressionError
 
 DTYPES = ("dtype", "index_dtype", "to")  # fields that hold an element type
-LEAST = {"pads": 0, "before": 0, "behind": 0, "output_padding": 0, "overhang": 0, "count": 0}
+LEAST = {
+    "pads": 0,
+    "before": 0,
+    "behind": 0,
+    "output_padding": 0,
+    "overhang": 0,
+    "count": 0,
+    "shared": 0,
+}
 SIGNED = ("axis", "axes", "order", "start", "step", "zero_point", "input_zero_point")
 
 

@@ -37,7 +37,7 @@ class Gather:
     def __post_init__(self) -> None:
         fields.check(self)
         axes_of("gather", self.shape, self.axis)
-        _check_indices("gather", self.index_dtype)
+        check_indices("gather", self.index_dtype)
 
     @property
     def name(self) -> str:
@@ -71,7 +71,7 @@ class GatherElements:
     def __post_init__(self) -> None:
         fields.check(self)
         (axis,) = axes_of("gather elements", self.shape, self.axis)
-        _check_indices("gather elements", self.index_dtype)
+        check_indices("gather elements", self.index_dtype)
         if len(self.shape) != len(self.indices) or any(
             m > n
             for d, (m, n) in enumerate(zip(self.indices, self.shape, strict=True))
@@ -94,12 +94,63 @@ class GatherElements:
         return te.stage("out", at, x[(*at[:axis], ids[at], *at[axis + 1 :])])
 
 
+@dataclass(frozen=True)
+class GatherNd:
+    """Slices of X at places I of the dimensions behind the first `shared`, which both have.
+
+    I is (*shared, .., depth): each index says where in so many dimensions, and the result is
+    (*shared, .., the dimensions of X behind those). An index beyond either end is that end, as of
+    `Gather`.
+    """
+
+    shape: tuple[int, ...]
+    indices: tuple[int, ...]
+    shared: int = 0
+    dtype: str = "float32"
+    index_dtype: str = "int64"
+
+    def __post_init__(self) -> None:
+        fields.check(self)
+        check_indices("gather", self.index_dtype)
+        b = self.shared
+        if (
+            not b < min(len(self.indices), len(self.shape))
+            or self.shape[:b] != self.indices[:b]
+            or b + self.indices[-1] > len(self.shape)
+        ):
+            raise ExpressionError(
+                f"gather of {self.shape} at {self.indices} with {b} dimensions in common: these "
+                "must agree, and the last extent of the indices says how many dimensions of X, at "
+                "most all others, an index has."
+            )
+
+    @property
+    def name(self) -> str:
+        given, at = ("x".join(map(str, extents)) for extents in (self.shape, self.indices))
+        by = "" if self.index_dtype == "int64" else f" {self.index_dtype}"
+        within = f" in {self.shared}" if self.shared else ""
+        return f"gather {given} at places {at}{by}{within}{fields.of(self.dtype)}"
+
+    def expression(self) -> te.Tensor:
+        depth, both = self.indices[-1], prod(self.shape[: self.shared])
+        count = prod(self.indices[self.shared : -1])
+        inner = prod(self.shape[self.shared + depth :])
+        outer, rest = (both,) if both > 1 else (), (inner,) if inner > 1 else ()
+        each = self.shape[self.shared : self.shared + depth]
+        x = te.tensor("X", (*outer, *each, *rest), self.dtype)
+        ids = te.tensor("I", (*outer, count, depth), self.index_dtype)
+        first = tuple(te.Axis("batch", n) for n in outer)
+        i, last = te.Axis("i", count), tuple(te.Axis("inner", n) for n in rest)
+        places = [ids[(*first, i, d)] for d in range(depth)]
+        return te.stage("out", (*first, i, *last), x[(*first, *places, *last)])
+
+
 def _name(kind: str, of: Gather | GatherElements) -> str:
     given, at = ("x".join(map(str, extents)) or "one" for extents in (of.shape, of.indices))
     by = "" if of.index_dtype == "int64" else f" {of.index_dtype}"
     return f"{kind} {given} at {at}{by} along {of.axis % len(of.shape)}{fields.of(of.dtype)}"
 
 
-def _check_indices(kind: str, dtype: str) -> None:
+def check_indices(kind: str, dtype: str) -> None:
     if dtypes.is_float(dtype) or dtype == "bool":
         raise ExpressionError(f"{kind} at indices of {dtype}: they are integers, as int64.")

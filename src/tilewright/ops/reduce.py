@@ -71,12 +71,15 @@ class Reduction:
 class ArgMax:
     """The index, in int64, of the first greatest element along `axis`, or of the first NaN.
 
-    X is seen as (outer, axis, inner), like that of softmax.
+    With `least` of the least element, with `last` of the last that is so. X is seen as (outer,
+    axis, inner), like that of softmax.
     """
 
     shape: tuple[int, ...]
     axis: int = -1
     dtype: str = "float32"
+    least: bool = False
+    last: bool = False
 
     def __post_init__(self) -> None:
         fields.check(self)
@@ -84,22 +87,26 @@ class ArgMax:
 
     @property
     def name(self) -> str:
-        shape = "x".join(map(str, self.shape))
-        return f"argmax {shape} over {self.axis % len(self.shape)}{fields.of(self.dtype)}"
+        shape, kind = "x".join(map(str, self.shape)), "argmin" if self.least else "argmax"
+        over = self.axis % len(self.shape)
+        return f"{'last ' * self.last}{kind} {shape} over {over}{fields.of(self.dtype)}"
 
     def expression(self) -> te.Tensor:
         shape = rows_of(self.shape, self.axis % len(self.shape))
         x = te.tensor("X", shape, self.dtype)
         kept = (shape[0], *shape[2:])
         j, k = te.reduce_axis("j", shape[1]), te.reduce_axis("k", shape[1])
-        top = te.compute("top", kept, lambda o, *i: te.max(x[o, j, *i], over=j))
+        extreme = te.min if self.least else te.max
+        top = te.compute("top", kept, lambda o, *i: extreme(x[o, j, *i], over=j))
 
-        def first(o: te.Axis, *i: te.Axis) -> Reduce:
+        def found(o: te.Axis, *i: te.Axis) -> Reduce:
             one = x[o, k, *i]
-            found = equal(one, top[o, *i])
+            here = equal(one, top[o, *i])
             if dtypes.is_float(self.dtype):
-                found = found | not_equal(one, one)
-            return te.min(te.select(found, te.cast("int32", k), shape[1]), over=k)
+                here = here | not_equal(one, one)
+            if self.last:
+                return te.max(te.select(here, te.cast("int32", k), -1), over=k)
+            return te.min(te.select(here, te.cast("int32", k), shape[1]), over=k)
 
-        place = te.compute("place", kept, first)
+        place = te.compute("place", kept, found)
         return te.compute("out", kept, lambda *i: te.cast("int64", place[i]))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from graphlib import CycleError, TopologicalSorter
 
 import onnx
@@ -56,6 +56,18 @@ def check_outputs(
             )
 
 
+def reads(node: onnx.NodeProto) -> Iterator[str]:
+    """Yield the names that a node reads, those that graphs inside of it take from outside too."""
+    yield from filter(None, node.input)
+    for attribute in node.attribute:
+        for graph in (attribute.g, *attribute.graphs):
+            own = {v.name for v in graph.input} | {t.name for t in graph.initializer}
+            own |= {name for inner in graph.node for name in inner.output}
+            inside = (name for inner in graph.node for name in reads(inner))
+            yield from (name for name in inside if name not in own)
+            yield from (v.name for v in graph.output if v.name not in own)
+
+
 def _ends(graph: onnx.GraphProto) -> str:
     if not graph.output:
         return "it has no outputs"
@@ -104,19 +116,19 @@ def _redefined(graph: onnx.GraphProto) -> str:
 def _disordered(graph: onnx.GraphProto) -> str:
     """Say which node reads what is made after it, and whether any order would do."""
     maker = {name: i for i, node in enumerate(graph.node) for name in node.output if name}
-    reads = {
-        i: {maker[name] for name in node.input if name in maker}
+    needs = {
+        i: {maker[name] for name in reads(node) if name in maker}
         for i, node in enumerate(graph.node)
     }
-    late = next((i for i, before in reads.items() if any(j >= i for j in before)), None)
+    late = next((i for i, before in needs.items() if any(j >= i for j in before)), None)
     if late is None:
         return ""
     try:
-        TopologicalSorter(reads).prepare()
+        TopologicalSorter(needs).prepare()
     except CycleError as error:
         around = " -> ".join(_shown(graph.node[i]) for i in reversed(error.args[1]))
         return f"its nodes wait for each other in a circle: {around}"
-    name = next(n for n in graph.node[late].input if maker.get(n, -1) >= late)
+    name = next(n for n in reads(graph.node[late]) if maker.get(n, -1) >= late)
     return (
         f"its nodes are not sorted: {_shown(graph.node[late])} reads {name!r}, which "
         f"{_shown(graph.node[maker[name]])} makes only later"

@@ -9,6 +9,7 @@ import numpy as np
 import onnx
 from onnx.reference import ReferenceEvaluator
 
+from tilewright import dtypes
 from tilewright.graph.onnx.source import Refusal, Source
 
 # These make something new each time, or hold graphs that read names from outside.
@@ -18,7 +19,11 @@ _NEVER = frozenset(
 )
 MAX_FOLDED = 1 << 28  # elements: a gigabyte of float32
 # Inputs of which only the shape or the type matters.
-_DESCRIBED = {"Shape": (0,), "Size": (0,), "CastLike": (1,)}
+_DESCRIBED = {"Shape": (0,), "Size": (0,), "CastLike": (1,), "EyeLike": (0,)}
+
+
+class TooLarge(Refusal):
+    """What is refused before it would fill the memory."""
 
 
 def would_fold(source: Source) -> bool:
@@ -49,7 +54,8 @@ def fold(source: Source, opsets: Sequence[onnx.OperatorSetIdProto]) -> list[np.n
     for index, name in enumerate(source.inputs):
         array = source.known(index) if name else None
         if array is None and index in _DESCRIBED.get(source.op, ()):
-            array = np.broadcast_to(np.float32(0), source.shape(index))
+            zero = dtypes.numpy(source.dtype(index)).type(0)
+            array = np.broadcast_to(zero, source.shape(index))
         if array is not None:
             feed[name] = array
         elif name:
@@ -68,6 +74,8 @@ def fold(source: Source, opsets: Sequence[onnx.OperatorSetIdProto]) -> list[np.n
         with np.errstate(all="ignore"):
             results = ReferenceEvaluator(model).run(None, feed)
         arrays = [np.asarray(result) for result in results]
+    except TooLarge:
+        raise
     except NotImplementedError:
         raise Refusal("not supported") from None
     except Exception as error:  # whatever onnx raises on what it cannot compute
@@ -78,7 +86,7 @@ def fold(source: Source, opsets: Sequence[onnx.OperatorSetIdProto]) -> list[np.n
 
 
 def _check_size(op: str, given: list[np.ndarray]) -> None:
-    """Raise ValueError for what would fill the memory: a few numbers can ask for any amount."""
+    """Refuse what would fill the memory: a few numbers can ask for any amount."""
     match op, given:
         case "ConstantOfShape", [shape, *_]:
             count = math.prod(shape.ravel().tolist())
@@ -86,7 +94,16 @@ def _check_size(op: str, given: list[np.ndarray]) -> None:
             count = math.prod(by.ravel().tolist()) * (data.size if op == "Tile" else 1)
         case "Range", [start, limit, step]:
             count = float(limit - start) / float(step) if step else math.inf
+        case "Pad", [data, pads, *_]:
+            more = int(np.maximum(pads, 0).max(initial=0))
+            count = math.prod(n + 2 * more for n in data.shape)
+        case "OneHot", [indices, depth, *_]:
+            count = indices.size * float(depth.ravel()[0])
+        case "Resize" | "Upsample", [data, *_, by] if by.dtype.kind in "fi":
+            count = math.prod(by.ravel().tolist()) * (data.size if by.dtype.kind == "f" else 1)
         case _:
             return
     if count > MAX_FOLDED:
-        raise ValueError(f"it asks for {count:g} elements, too many")
+        raise TooLarge(
+            f"it cannot be computed from its constants: it asks for {count:g} elements, too many"
+        )

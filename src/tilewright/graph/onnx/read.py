@@ -60,23 +60,25 @@ def _ready(model: onnx.ModelProto, path: str, folder: Path | None) -> onnx.Model
 
 def constants_of(model: onnx.ModelProto, path: str) -> dict[str, np.ndarray]:
     """Return the arrays that are stored in the model, by name."""
-    arrays: dict[str, np.ndarray] = {}
-    for tensor in model.graph.initializer:
-        try:
-            arrays[tensor.name] = onnx.numpy_helper.to_array(tensor)
-        except MemoryError:
-            raise ModelError(
-                f"cannot load {path}: its constant {tensor.name!r} of shape {tuple(tensor.dims)} "
-                "does not fit into memory."
-            ) from None
-        except (
-            *(ValueError, TypeError, KeyError, IndexError, OverflowError, OSError),
-            onnx.checker.ValidationError,
-        ) as error:
-            raise _broken(
-                path, f"constant {tensor.name!r} does not fit its shape: {error}"
-            ) from None
-    return arrays
+    try:
+        return {tensor.name: array_of(tensor) for tensor in model.graph.initializer}
+    except ValueError as problem:
+        raise _broken(path, str(problem)) from None
+
+
+def array_of(tensor: onnx.TensorProto) -> np.ndarray:
+    """Return the array that is stored in a tensor; raise ValueError if there is no such."""
+    try:
+        return onnx.numpy_helper.to_array(tensor)
+    except MemoryError:
+        raise ValueError(
+            f"constant {tensor.name!r} of shape {tuple(tensor.dims)} does not fit into memory"
+        ) from None
+    except (
+        *(ValueError, TypeError, KeyError, IndexError, OverflowError, OSError),
+        onnx.checker.ValidationError,
+    ) as error:
+        raise ValueError(f"constant {tensor.name!r} does not fit its shape: {error}") from None
 
 
 def _check_operator_set(model: onnx.ModelProto, path: str) -> None:

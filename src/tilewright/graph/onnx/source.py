@@ -56,10 +56,10 @@ class Scope:
 
 
 class Source:
-    """One node and the scope it stands in."""
+    """One node and the scope it stands in; `opset` says which version its operator is of."""
 
-    def __init__(self, proto: onnx.NodeProto, scope: Scope) -> None:
-        self.proto, self.scope = proto, scope
+    def __init__(self, proto: onnx.NodeProto, scope: Scope, opset: int = 0) -> None:
+        self.proto, self.scope, self.opset = proto, scope, opset
         self.op, self.builder = proto.op_type, scope.builder
         self.inputs, self.outputs = tuple(proto.input), tuple(proto.output)
         self.name = proto.name or next(iter(self.outputs), "")
@@ -130,6 +130,12 @@ class Source:
         make: Any = type(default)
         return make(value.decode(errors="replace") if isinstance(value, bytes) else value)
 
+    def texts(self, name: str) -> tuple[str, ...]:
+        """Return an attribute of several texts; none if it is absent."""
+        if name not in self.attributes:
+            return ()
+        return tuple(text.decode(errors="replace") for text in self.attributes[name].strings)
+
     def numbers(self, name: str, index: int) -> tuple[int, ...] | None:
         """Return integers that old operator sets give as an attribute, newer ones as an input."""
         if name in self.attributes:
@@ -145,10 +151,13 @@ class Source:
             raise Refusal(f"its axes {tuple(axes)} are not different ones of {rank}")
         return found
 
-    def node(self, op: str, *inputs: str, part: str = "", **attributes: Attribute) -> str:
-        """Add a node to the graph that makes this one's first output, or a named `part` of it."""
-        output = f"{self.outputs[0]}.{part}" if part else self.outputs[0]
-        made = self.builder.node(op, inputs, output, name=self.name, attributes=attributes)
+    def node(
+        self, op: str, *inputs: str, part: str = "", output: int = 0, **attributes: Attribute
+    ) -> str:
+        """Add a node to the graph that makes one of this one's outputs, or a named `part` of it."""
+        name = self.outputs[output] or self.name
+        called = f"{name}.{part}" if part else name
+        made = self.builder.node(op, inputs, called, name=self.name, attributes=attributes)
         shape = self.builder.shape(made)
         if min(shape, default=1) < 1 or math.prod(shape) > MAX_ELEMENTS:
             raise Refusal(f"it makes a tensor of shape {shape}, which is empty or too large")

@@ -10,13 +10,17 @@ from collections.abc import Mapping
 
 from tilewright.graph.operators import (
     conv,
+    einsum,
     elementwise,
     matmul,
     movement,
     norm,
+    order,
     pool,
+    recurrent,
     reduction,
     resize,
+    scatter,
 )
 from tilewright.graph.operators.operator import Operator, Work
 
@@ -36,12 +40,19 @@ OPERATORS: Mapping[str, Operator] = {
     "softmax": reduction.Softmax(),
     "layer_norm": norm.LayerNorm(),
     "group_norm": norm.GroupNorm(),
+    "gates": recurrent.Gates(),
     "resize": resize.Resize(),
     "concat": movement.Concat(),
     "slice": movement.Slice(),
     "pad": movement.Pad(),
     "gather": movement.Gather(),
     "gather_elements": movement.GatherElements(),
+    "gather_nd": movement.GatherNd(),
+    "scatter_elements": scatter.ScatterElements(),
+    "scatter_nd": scatter.ScatterNd(),
+    "scan": order.Scan(),
+    "top_k": order.TopK(),
+    "einsum": einsum.Einsum(),
     "transpose": movement.Transpose(),
     "reshape": movement.Reshape(),
 }

@@ -14,7 +14,6 @@ from tilewright.graph.operators.operator import (
     Work,
     integer,
     ints,
-    number,
     one_type,
     refuse_unless,
     text,
@@ -147,8 +146,8 @@ class Pad(ByKernel):
 
     def work(self, inputs: Sequence[Type], attributes: Attributes) -> Work:
         before, behind = ints(attributes, "before"), ints(attributes, "behind")
-        value, X = number(attributes, "value"), inputs[0]
-        value = value if X.dtype.startswith(("float", "bfloat")) else int(value)
+        value, X = attributes["value"], inputs[0]
+        assert isinstance(value, int | float)
         made = movement.Pad(X.shape, before, behind, text(attributes, "mode"), value, X.dtype)
         return Work(made, ("X",))
 
@@ -170,7 +169,7 @@ class Gather(ByKernel):
     def infer(self, inputs: Sequence[Type], attributes: Attributes) -> Type:
         (X, indices), axis = inputs, integer(attributes, "axis")
         refuse_unless(0 <= axis < len(X.shape), f"a tensor of shape {X.shape} has no axis {axis}.")
-        _check_indices(indices)
+        check_indices(indices)
         return Type((*X.shape[:axis], *indices.shape, *X.shape[axis + 1 :]), X.dtype)
 
     def compute(
@@ -190,7 +189,7 @@ class GatherElements(ByKernel):
     """Elements of X at their own places along `axis`: X, then integers of the result's shape."""
 
     def infer(self, inputs: Sequence[Type], attributes: Attributes) -> Type:
-        _check_indices(inputs[1])
+        check_indices(inputs[1])
         self.work(inputs, attributes)
         return Type(inputs[1].shape, inputs[0].dtype)
 
@@ -201,7 +200,28 @@ class GatherElements(ByKernel):
         return Work(made, ("X", "I"))
 
 
-def _check_indices(indices: Type) -> None:
+class GatherNd(ByKernel):
+    """Slices of X at places in the dimensions behind the first `shared`, which both have.
+
+    Integers (*shared, .., depth) say where in the `depth` dimensions behind the first; the result
+    is (*shared, .., the other dimensions of X).
+    """
+
+    def infer(self, inputs: Sequence[Type], attributes: Attributes) -> Type:
+        (X, indices), shared = inputs, integer(attributes, "shared")
+        check_indices(indices)
+        self.work(inputs, attributes)
+        rest = X.shape[shared + indices.shape[-1] :]
+        return Type((*indices.shape[:-1], *rest), X.dtype)
+
+    def work(self, inputs: Sequence[Type], attributes: Attributes) -> Work:
+        X, indices = inputs
+        shared = integer(attributes, "shared")
+        made = gather.GatherNd(X.shape, indices.shape, shared, X.dtype, indices.dtype)
+        return Work(made, ("X", "I"))
+
+
+def check_indices(indices: Type) -> None:
     refuse_unless(
         "int" in indices.dtype, f"indices are of type {indices.dtype}; they must be integers."
     )

@@ -50,7 +50,10 @@ class Reduce(ByKernel):
 
 
 class ArgMax(ByKernel):
-    """The index, in int64, of the first greatest element along `axis`, which stays as a one."""
+    """The index, in int64, of the first greatest element along `axis`, which stays as a one.
+
+    With `least` (0 or 1) of the least element, with `last` of the last that is so.
+    """
 
     def infer(self, inputs: Sequence[Type], attributes: Attributes) -> Type:
         (X,), axis = inputs, integer(attributes, "axis")
@@ -59,7 +62,12 @@ class ArgMax(ByKernel):
 
     def work(self, inputs: Sequence[Type], attributes: Attributes) -> Work:
         (X,) = inputs
-        return Work(ArgMaxWork(X.shape, integer(attributes, "axis"), X.dtype), ("X",))
+        least, last = bool(attributes["least"]), bool(attributes["last"])
+        axis = integer(attributes, "axis")
+        return Work(ArgMaxWork(X.shape, axis, X.dtype, least, last), ("X",))
+
+    def permuted(self, attributes: Attributes, order: Shape) -> Attributes | None:
+        return {**attributes, "axis": order.index(integer(attributes, "axis"))}
 
 
 class Softmax(ByKernel):
