@@ -21,7 +21,6 @@ from tilewright.graph.onnx.source import Source
 
 # Each adds nodes for its source and returns the graph's name for the first output, or for all.
 IMPORTERS: Mapping[str, Callable[[Source], Made | tuple[Made, ...]]] = {
-    """List the operators that are understood."""
     "Abs": pointwise.function("abs"),
     "Add": pointwise.function("add", 2),
     "ArgMax": indexing.arg(least=0),
