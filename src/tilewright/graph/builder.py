@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -63,6 +64,25 @@ class Builder:
 
     def finish(self, outputs: Iterable[str]) -> Graph:
         return Graph(self.inputs, tuple(outputs), tuple(self.nodes), self.constants)
+
+
+def renamed(graph: Graph, names: Mapping[str, str]) -> Graph:
+    """Return a graph in which values that nodes make have other names, given by their own.
+
+    One that is an input or a constant keeps its name, and so does one whose new name is taken.
+    """
+    made = {value.name for node in graph.nodes for value in node.outputs}
+    taken = set(graph.values)
+    new = {a: b for a, b in names.items() if a in made and (a == b or b not in taken)}
+    nodes = tuple(
+        replace(
+            node,
+            inputs=tuple(new.get(name, name) for name in node.inputs),
+            outputs=tuple(replace(v, name=new.get(v.name, v.name)) for v in node.outputs),
+        )
+        for node in graph.nodes
+    )
+    return replace(graph, nodes=nodes, outputs=tuple(new.get(n, n) for n in graph.outputs))
 
 
 def fresh(name: str, taken: Container[str]) -> str:

@@ -112,3 +112,11 @@ def test_what_is_refused(tmp_path: Path, change: dict[str, Any], said: str) -> N
     path.write_bytes(model({"op": "LSTM", **change})[0])
     with pytest.raises(ModelError, match=said):
         tw.load_onnx(path)
+
+
+def test_outputs_have_the_names_of_the_model(tmp_path: Path) -> None:
+    path = tmp_path / "model.onnx"
+    path.write_bytes(model({"op": "LSTM"})[0])
+    loaded = tw.load_onnx(path)
+    assert loaded.source.outputs == ("Y", "Y_h", "Y_c")
+    assert [value.name for value in tw.compile(loaded, threads=1).outputs] == ["Y", "Y_h", "Y_c"]

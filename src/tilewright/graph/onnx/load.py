@@ -8,7 +8,7 @@ from os import PathLike
 import onnx
 
 from tilewright.errors import ModelError
-from tilewright.graph.builder import Builder
+from tilewright.graph.builder import Builder, renamed
 from tilewright.graph.ir import Graph
 from tilewright.graph.onnx.check import check_graph, check_outputs
 from tilewright.graph.onnx.importers import supported
@@ -50,6 +50,7 @@ def load(
         graph = scope.builder.finish([scope.value(output) for output in outputs])
     except Refusal as problem:
         raise ModelError(f"cannot load {name}: its output {problem}.") from None
+    graph = renamed(graph, dict(zip(graph.outputs, outputs, strict=True)))
     check_outputs(graph, model.graph.output, name, extents_hold=not shapes)
     return graph
 
