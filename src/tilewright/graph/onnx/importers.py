@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from tilewright.graph.onnx import (
+    blocks,
     images,
     indexing,
     matrices,
@@ -15,6 +16,7 @@ from tilewright.graph.onnx import (
     recurrent,
     reductions,
     resize,
+    sampling,
 )
 from tilewright.graph.onnx.movement import Made
 from tilewright.graph.onnx.source import Source
@@ -23,12 +25,14 @@ from tilewright.graph.onnx.source import Source
 IMPORTERS: Mapping[str, Callable[[Source], Made | tuple[Made, ...]]] = {
     "Abs": pointwise.function("abs"),
     "Add": pointwise.function("add", 2),
+    "AffineGrid": sampling.affine_grid,
     "ArgMax": indexing.arg(least=0),
     "ArgMin": indexing.arg(least=1),
     "AveragePool": pooling.average_pool,
     "BatchNormalization": normalise.batch_norm,
     "Cast": pointwise.cast,
     "CastLike": pointwise.cast_like,
+    "CenterCropPad": blocks.center_crop_pad,
     "Clip": pointwise.clip,
     "Col2Im": images.columns_to_image,
     "Compress": indexing.compress,
@@ -37,6 +41,7 @@ IMPORTERS: Mapping[str, Callable[[Source], Made | tuple[Made, ...]]] = {
     "ConvTranspose": images.transposed_conv,
     "CumProd": indexing.scan("prod"),
     "CumSum": indexing.scan("sum"),
+    "DepthToSpace": blocks.depth_to_space,
     "Div": pointwise.function("div", 2),
     "Dropout": pointwise.dropout,
     "Einsum": reductions.einsum,
@@ -55,6 +60,7 @@ IMPORTERS: Mapping[str, Callable[[Source], Made | tuple[Made, ...]]] = {
     "GlobalAveragePool": pooling.global_average_pool,
     "GlobalLpPool": pooling.global_lp_pool,
     "GlobalMaxPool": pooling.global_max_pool,
+    "GridSample": sampling.grid_sample,
     "GroupNormalization": normalise.group_norm,
     "HardSigmoid": pointwise.activation("hard_sigmoid", alpha=0.2, beta=0.5),
     "HardSwish": pointwise.activation("hard_swish"),
@@ -91,12 +97,14 @@ IMPORTERS: Mapping[str, Callable[[Source], Made | tuple[Made, ...]]] = {
     "Reshape": movement.reshape,
     "Resize": resize.resize,
     "ReverseSequence": indexing.reverse_sequence,
+    "RoiAlign": sampling.roi_align,
     "Round": pointwise.function("rint"),
     "Scatter": indexing.scatter_elements,
     "ScatterElements": indexing.scatter_elements,
     "ScatterND": indexing.scatter_nd,
     "Sigmoid": pointwise.function("sigmoid"),
     "Slice": movement.slice_,
+    "SpaceToDepth": blocks.space_to_depth,
     "Split": movement.split,
     "Sqrt": pointwise.function("sqrt"),
     "Squeeze": movement.squeeze,

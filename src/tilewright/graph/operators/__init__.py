@@ -20,6 +20,7 @@ from tilewright.graph.operators import (
     recurrent,
     reduction,
     resize,
+    sample,
     scatter,
 )
 from tilewright.graph.operators.operator import Operator, Work
@@ -42,6 +43,8 @@ OPERATORS: Mapping[str, Operator] = {
     "group_norm": norm.GroupNorm(),
     "gates": recurrent.Gates(),
     "resize": resize.Resize(),
+    "grid_sample": sample.GridSample(),
+    "roi_align": sample.RoiAlign(),
     "concat": movement.Concat(),
     "slice": movement.Slice(),
     "pad": movement.Pad(),
