@@ -12,7 +12,7 @@ from google.protobuf.message import DecodeError
 
 from tilewright.errors import ModelError
 
-OLDEST = 9  # the operator set before which batch normalisation and others meant something else
+OLDEST = 7  # the operator set before which shapes were not repeated as NumPy does
 
 
 def read(source: str | PathLike[str] | onnx.ModelProto) -> tuple[onnx.ModelProto, str]:
