@@ -156,5 +156,34 @@ class Program:
         return counts[-1] if counts[-1] > LARGE else measure(self.typed(dtypes))[1]
 
 
+class Draft:
+    """A program in the making: each call adds a step, and returns the number of its value.
+
+    >>> draft = Draft(2)
+    >>> half = draft.constant(0.5, "float32")
+    >>> _ = draft("mul", draft("add", 0, 1), half)
+    >>> print(draft.program)
+    %2 = constant(0.5, float32); %3 = add(%0, %1); %4 = mul(%3, %2)
+    """
+
+    def __init__(self, inputs: int) -> None:
+        self.inputs, self.steps = inputs, list[Step]()
+
+    def __call__(self, function: str, *operands: int, parameters: Sequence[Parameter] = ()) -> int:
+        self.steps.append(Step(function, operands, tuple(parameters)))
+        return self.last
+
+    @property
+    def last(self) -> int:
+        return self.inputs + len(self.steps) - 1
+
+    def constant(self, value: float, dtype: str) -> int:
+        return self("constant", parameters=(value, dtype))
+
+    @property
+    def program(self) -> Program:
+        return Program(self.inputs, tuple(self.steps))
+
+
 def _renumbered(step: Step, place: dict[int, int]) -> Step:
     return Step(step.function, tuple(place[n] for n in step.operands), step.parameters)
