@@ -65,6 +65,7 @@ EDGES: tuple[Operator, ...] = (
     Softmax((7, 101)),
     Softmax((3, 13, 17), 1),
     Softmax((64, 2), 0),
+    Softmax((6, 37), masked=True),
     LogSoftmax((5, 64)),
     LogSoftmax((2, 3, 33), -2),
     LayerNorm((1, 1)),

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import tilewright.expr.tensor as te
+from tilewright import dtypes
 from tilewright.expr.scalar import Scalar
 from tilewright.ops import fields, mixed
 from tilewright.ops.fold import axes_of, rows_of
@@ -16,12 +17,14 @@ class Softmax:
     """exp(X) over the sum of exp(X) along `axis`; X is seen as (outer, axis, inner).
 
     The greatest element is subtracted first, so that no exponential overflows. `inner`, the product
-    of the extents after the axis, is left out if it is one.
+    of the extents after the axis, is left out if it is one. With `masked` a row of nothing but -inf
+    gives zeros, not NaN.
     """
 
     shape: tuple[int, ...]
     axis: int = -1
     dtype: str = "float32"
+    masked: bool = False
 
     def __post_init__(self) -> None:
         fields.check(self)
@@ -30,7 +33,7 @@ class Softmax:
 
     @property
     def name(self) -> str:
-        return _named("softmax", self)
+        return _named("masked softmax" if self.masked else "softmax", self)
 
     def expression(self) -> te.Tensor:
         shape = rows_of(self.shape, self.axis % len(self.shape))
@@ -38,9 +41,20 @@ class Softmax:
         kept = (shape[0], *shape[2:])
         j, k = te.reduce_axis("j", shape[1]), te.reduce_axis("k", shape[1])
         top = te.compute("top", kept, lambda o, *i: te.max(x(o, j, *i), over=j))
-        raised = te.compute("raised", shape, lambda o, z, *i: te.exp(x(o, z, *i) - top[o, *i]))
+
+        def power(o: te.Axis, z: te.Axis, *i: te.Axis) -> Scalar:
+            most: Scalar = top[o, *i]
+            if self.masked:
+                most = te.maximum(most, -dtypes.finfo(most.dtype)[1])
+            return te.exp(x(o, z, *i) - most)
+
+        def inverse(o: te.Axis, *i: te.Axis) -> Scalar:
+            # A sum is at least the 1 of the greatest element, unless all of the row is masked.
+            return 1.0 / (te.maximum(total[o, *i], 1.0) if self.masked else total[o, *i])
+
+        raised = te.compute("raised", shape, power)
         total = te.compute("total", kept, lambda o, *i: te.sum(raised[o, k, *i], over=k))
-        share = te.compute("share", kept, lambda o, *i: 1.0 / total[o, *i])
+        share = te.compute("share", kept, inverse)
 
         def result(o: te.Axis, z: te.Axis, *i: te.Axis) -> Scalar:
             return mixed.stored(raised[o, z, *i] * share[o, *i], self.dtype)

@@ -40,6 +40,7 @@ OPERATORS: Mapping[str, Operator] = {
     "argmax": reduction.ArgMax(),
     "softmax": reduction.Softmax(),
     "layer_norm": norm.LayerNorm(),
+    "masked_softmax": norm.MaskedSoftmax(),
     "group_norm": norm.GroupNorm(),
     "gates": recurrent.Gates(),
     "resize": resize.Resize(),

@@ -1,4 +1,4 @@
-"""Normalisation by the mean and variance of rows, or of groups of channels."""
+"""Normalisation of rows, or of groups of channels: by mean and variance, or to shares of scores."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from tilewright.graph.operators.operator import (
 from tilewright.ops.norm import GroupNorm as GroupNormWork
 from tilewright.ops.norm import LayerNorm as LayerNormWork
 from tilewright.ops.norm import RmsNorm as RmsNormWork
+from tilewright.ops.softmax import Softmax as SoftmaxWork
 
 
 class LayerNorm(ByKernel):
@@ -66,3 +67,16 @@ class GroupNorm(ByKernel):
     def permuted(self, attributes: Attributes, order: Shape) -> Attributes | None:
         last = order == (0, *range(2, len(order)), 1)
         return {**attributes, "first": 0} if attributes["first"] and last else None
+
+
+class MaskedSoftmax(ByKernel):
+    """Softmax over the last axis, of which a row of nothing but -inf is zeros."""
+
+    def infer(self, inputs: Sequence[Type], attributes: Attributes) -> Type:
+        (X,) = inputs
+        refuse_unless(bool(X.shape), "a single number has no rows.")
+        return Type(X.shape, X.dtype)
+
+    def work(self, inputs: Sequence[Type], attributes: Attributes) -> Work:
+        (X,) = inputs
+        return Work(SoftmaxWork(X.shape, -1, X.dtype, masked=True), ("X",))
