@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from tilewright import dtypes
 from tilewright.graph.onnx.source import Refusal, Source
-from tilewright.ops.program import Program, Step
+from tilewright.ops.program import Draft, Program
 
 
 def gemm(source: Source) -> str:
@@ -18,19 +19,19 @@ def gemm(source: Source) -> str:
         for i, name in enumerate(("transA", "transB"))
     )
     alpha, beta = source.attribute("alpha", 1.0), source.attribute("beta", 1.0)
-    scaled, added = alpha != 1.0, source.has(2) and beta != 0.0
-    last = "scaled" if scaled else "product"
+    added = source.has(2) and beta != 0.0
     product = source.node(
-        "matmul", A, B, transpose_a=0, transpose_b=0, part="product" if scaled or added else ""
-    )
-    if scaled:
-        product = source.map(_times(alpha, source.dtype()), product, part=last if added else "")
+        "matmul", A, B, transpose_a=0, transpose_b=0,
+        part="product" if added or alpha != 1.0 else "",
+    )  # fmt: skip
     if not added:
-        return product
+        return product if alpha == 1.0 else source.map(_times(alpha, source.dtype()), product)
     addend = source.value(2)
-    if beta != 1.0:
-        addend = source.map(_times(beta, source.dtype(2)), addend, part="addend")
-    return source.map("add", product, addend)
+    if beta != 1.0 and source.known(2) is not None:
+        addend, beta = source.map(_times(beta, source.dtype(2)), addend, part="addend"), 1.0
+    draft = Draft(2)
+    draft("add", _scaled(draft, 0, alpha, source.dtype()), _scaled(draft, 1, beta, source.dtype(2)))
+    return source.map(draft.program, product, addend)
 
 
 def matmul(source: Source) -> str:
@@ -53,4 +54,19 @@ def matmul(source: Source) -> str:
 
 
 def _times(factor: float, dtype: str) -> Program:
-    return Program(1, (Step("constant", (), (factor, dtype)), Step("mul", (0, 1))))
+    draft = Draft(1)
+    _scaled(draft, 0, factor, dtype)
+    return draft.program
+
+
+def _scaled(draft: Draft, value: int, factor: float, dtype: str) -> int:
+    """Multiply by a number; integers by a fraction in float64."""
+    if factor == 1.0:
+        return value
+    if not dtypes.is_integer(dtype):
+        return draft("mul", value, draft.constant(factor, dtype))
+    if factor.is_integer():
+        return draft("mul", value, draft.constant(int(factor), dtype))
+    wide = draft("cast", value, parameters=("float64",))
+    wide = draft("mul", wide, draft.constant(factor, "float64"))
+    return draft("cast", wide, parameters=(dtype,))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
+import numpy as np
 import onnx
 
 from tilewright import dtypes
@@ -65,10 +67,109 @@ def identity(source: Source) -> str:
     return source.value()
 
 
-def dropout(source: Source) -> str:
-    if source.has(2) and source.number(2, "training mode"):
+def swapped(name: str) -> Callable[[Source], str]:
+    """Return the importer of a comparison that is another one with the operands swapped."""
+
+    def imported(source: Source) -> str:
+        return source.map(name, source.value(1), source.value(0))
+
+    return imported
+
+
+def mean(source: Source) -> str:
+    """Return the mean of any number of tensors, element by element."""
+    if source.count == 1:
+        return source.value()
+    made = source.value()
+    for i in range(1, source.count):
+        made = source.map("add", made, source.value(i), part=f"of{i + 1}")
+    return source.map(_by("div", source.count, source.dtype()), made)
+
+
+def reciprocal(source: Source) -> str:
+    steps = (Step("constant", (), (1.0, source.dtype())), Step("div", (1, 0)))
+    return source.map(Program(1, steps), source.value())
+
+
+def power(source: Source) -> str:
+    """Raise to powers of another type: in the wider one, but the result is of the base's.
+
+    Constant exponents that the base's type holds are of that.
+    """
+    base, kind = source.dtype(), source.dtype(1)
+    known = source.known(1)
+    exact = known is not None and known.size > 0
+    if exact and known is not None:
+        held = dtypes.numpy(base)
+        with np.errstate(all="ignore"):
+            exact = np.array_equal(known.astype(held).astype(known.dtype), known)
+            exponent = source.literal(known.astype(held), "exponent") if exact else ""
+    else:
+        exponent = ""
+    if base == kind or exponent:
+        return source.map("pow", source.value(), exponent or source.value(1))
+    wide = base
+    if dtypes.is_float(kind) and not dtypes.is_float(base):
+        wide = "float64"
+    elif dtypes.is_float(kind) and dtypes.nbytes(kind) > dtypes.nbytes(base):
+        wide = kind
+    steps = (
+        Step("cast", (0,), (wide,)), Step("cast", (1,), (wide,)), Step("pow", (2, 3)),
+        Step("cast", (4,), (base,)),
+    )  # fmt: skip
+    return source.map(Program(2, steps), source.value(), source.value(1))
+
+
+def remainder(source: Source) -> str:
+    name = "fmod" if source.attribute("fmod", 0) else "mod"
+    return source.map(name, source.value(), source.value(1))
+
+
+def shift(source: Source) -> str:
+    direction = source.attribute("direction", "")
+    if direction not in ("LEFT", "RIGHT"):
+        raise Refusal(f"its direction {direction!r} is neither LEFT nor RIGHT")
+    return source.map(f"shift_{direction.lower()}", source.value(), source.value(1))
+
+
+def is_infinite(source: Source) -> str:
+    """Tell infinite elements, of both signs or of one."""
+    signs = [
+        sign
+        for sign, name in ((math.inf, "detect_positive"), (-math.inf, "detect_negative"))
+        if source.attribute(name, 1)
+    ]
+    dtype, of = source.dtype(), 0
+    steps: list[Step] = []
+    if len(signs) == 2:
+        steps, of = [Step("abs", (0,))], 1
+    steps.append(Step("constant", (), (signs[0] if signs else math.nan, dtype)))
+    steps.append(Step("equal", (of, of + 1)))
+    return source.map(Program(1, tuple(steps)), source.value())
+
+
+def leaky_relu_by_tensor(source: Source) -> str:
+    """x, or slope * x below zero, of a slope for each channel or element."""
+    steps = (
+        Step("constant", (), (0, source.dtype())), Step("less", (0, 2)), Step("mul", (0, 1)),
+        Step("select", (3, 4, 0)),
+    )  # fmt: skip
+    return source.map(Program(2, steps), source.value(), source.value(1))
+
+
+def gelu(source: Source) -> str:
+    kind = source.attribute("approximate", "none")
+    if kind not in ("none", "tanh"):
+        raise Refusal(f"its approximation {kind!r} is neither none nor tanh")
+    return source.map(Program.of("gelu", 1, int(kind == "tanh")), source.value())
+
+
+def dropout(source: Source) -> str | tuple[str, np.ndarray]:
+    """Do nothing, as at inference; the mask of what is kept is all true."""
+    training = source.has(2) and source.number(2, "training mode")
+    if training and (not source.has(1) or source.number(1, "ratio")):
         raise Refusal("it is in training mode")
-    return source.value()
+    return source.value(), np.ones(source.shape(), bool)
 
 
 def cast(source: Source) -> str:
@@ -87,6 +188,11 @@ def _named(number: int) -> str:
     if name not in dtypes.LLVM:
         raise Refusal(f"it casts to {kinds.Name(number).lower()}, in which nothing is computed")
     return name
+
+
+def _by(function: str, number: float, dtype: str) -> Program:
+    """Return the program of a function of an element and a number."""
+    return Program(1, (Step("constant", (), (number, dtype)), Step(function, (0, 1))))
 
 
 def _cast(source: Source, dtype: str) -> str:

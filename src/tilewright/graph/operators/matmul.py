@@ -25,11 +25,13 @@ class Matmul(ByKernel):
     """A (..., m, k) times B (..., k, n), whose axes before the last two are repeated.
 
     Attributes transpose_a and transpose_b (0 or 1) say that the last two axes are the other way.
+    Bytes are multiplied with bytes of int8, and add up in int32.
     """
 
     def infer(self, inputs: Sequence[Type], attributes: Attributes) -> Type:
         A, B = inputs
-        dtype = one_type("a product", inputs)
+        bytes_ = _of_bytes(inputs)
+        dtype = "int32" if bytes_ else one_type("a product", inputs)
         shapes = " and ".join("x".join(map(str, t.shape)) for t in inputs)
         refuse_unless(
             min(len(A.shape), len(B.shape)) >= 2, f"a product of {shapes}: both are matrices."
@@ -50,7 +52,7 @@ class Matmul(ByKernel):
             array.swapaxes(-1, -2) if attributes[f"transpose_{which}"] else array
             for array, which in zip(arrays, "ab", strict=True)
         )
-        return A @ B
+        return A.astype(np.int32) @ B.astype(np.int32) if _of_bytes(inputs) else A @ B
 
     def work(self, inputs: Sequence[Type], attributes: Attributes) -> Work:
         A, B = inputs
@@ -71,6 +73,11 @@ class Matmul(ByKernel):
             dtype=A.dtype,
         )  # fmt: skip
         return Work(made, ("A", "B"))
+
+
+def _of_bytes(inputs: Sequence[Type]) -> bool:
+    A, B = inputs
+    return A.dtype in ("int8", "uint8") and B.dtype == "int8"
 
 
 def _sizes(of: Type, attributes: Attributes, which: str) -> tuple[int, int]:
