@@ -96,7 +96,8 @@ def reason(detail: str) -> str:
     >>> reason("cannot load m: 2 nodes are not supported.\\n  Det 'a': no\\n  If 'b': no")
     'Det, If'
     >>> reason("cannot load m: it is broken.\\n  Export it again.")
-    'cannot load m: it is broken.'
+    'it is broken.'
     """
     kinds = re.findall(r"^ +(\w+) '.*?': ", detail, re.MULTILINE)
-    return ", ".join(sorted(set(kinds))) or detail.splitlines()[0].replace("|", "/")
+    first = re.sub(r"^cannot load \S+: ", "", detail.splitlines()[0])
+    return ", ".join(sorted(set(kinds))) or first.replace("|", "/")
