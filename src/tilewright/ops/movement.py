@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import tilewright.expr.tensor as te
@@ -10,6 +11,8 @@ from tilewright.errors import ExpressionError
 from tilewright.expr.affine import Affine
 from tilewright.expr.scalar import Scalar
 from tilewright.ops import fields
+
+MAX_CHAIN = 16  # parts that are asked for one after the other, which loops are specialised for
 
 
 @dataclass(frozen=True)
@@ -40,12 +43,21 @@ class Concat:
         ends = [sum(shape[d] for shape in self.shapes[: i + 1]) for i in range(len(xs))]
         first = self.shapes[0]
         at = _axes((*first[:d], ends[-1], *first[d + 1 :]))
-        value: Scalar | None = None
-        for x, end in reversed(list(zip(xs, ends, strict=True))):
-            part = x[(*at[:d], at[d] - (end - x.shape[d]), *at[d + 1 :])]
-            value = part if value is None else te.select(at[d] < end, part, value)
-        assert value is not None
+        parts = [
+            x[(*at[:d], at[d] - (end - x.shape[d]), *at[d + 1 :])]
+            for x, end in zip(xs, ends, strict=True)
+        ]
+        value = _chosen(parts, ends, at[d])
         return te.stage("out", at, value)
+
+
+def _chosen(parts: Sequence[Scalar], ends: Sequence[int], at: te.Axis) -> Scalar:
+    """Return the part in which a place lies: one after the other, or of many by halves."""
+    if len(parts) == 1:
+        return parts[0]
+    cut = len(parts) // 2 if len(parts) > MAX_CHAIN else 1
+    before, after = _chosen(parts[:cut], ends[:cut], at), _chosen(parts[cut:], ends[cut:], at)
+    return te.select(at < ends[cut - 1], before, after)
 
 
 @dataclass(frozen=True)
