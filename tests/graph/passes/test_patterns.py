@@ -176,3 +176,42 @@ def test_attention(tmp_path: Path) -> None:
     ]
     mask = np.triu(np.full((3, 3), -1e9, np.float32), 1)
     assert check(tmp_path, nodes, (2, 4, 3, 8), mask=mask) == ["matmul", "softmax", "matmul"]
+
+
+def scaled(by: str, on: str) -> list[NodeProto]:
+    """Return attention whose operands are scaled before the product, the keys also transposed."""
+    root = make_node(by, ["k", "small"], ["ks"])
+    return [
+        make_node("Mul", ["x", "half"], ["q"]),
+        make_node("Transpose", ["x"], ["k"], perm=[0, 1, 3, 2]),
+        root if on == "moved" else make_node("Relu", ["k"], ["ks"]),
+        make_node("MatMul", ["q", "ks"], ["p"]),
+        make_node("Softmax", ["p"], ["w"], axis=-1),
+        make_node("MatMul", ["w", "x"], ["y"]),
+    ]
+
+
+@pytest.mark.parametrize("by", ["Mul", "Div"])
+def test_operands_that_are_scaled(tmp_path: Path, by: str) -> None:
+    """As PyTorch exports attention: by the root of the scale on either side."""
+    left = check(tmp_path, scaled(by, "moved"), (2, 4, 3, 8))
+    assert left == ["matmul", "softmax", "matmul"]
+    assert check(tmp_path, scaled(by, "other"), (2, 4, 3, 8)).count("map") <= 1
+
+
+def test_a_scaled_operand_that_is_read_elsewhere_stays(tmp_path: Path) -> None:
+    nodes = [
+        make_node("Mul", ["x", "half"], ["q"]),
+        make_node("MatMul", ["q", "w"], ["p"]),
+        make_node("Add", ["p", "q"], ["y"]),
+    ]
+    graph = compare(
+        tmp_path, nodes, {"x": floats(RNG, 3, 8)},
+        {"half": NUMBERS["half"], "w": floats(RNG, 8, 8)},
+    )  # fmt: skip
+    assert kinds(graph) == ["map", "matmul"]
+
+
+def test_products_of_one_operand_with_itself(tmp_path: Path) -> None:
+    nodes = [make_node("Mul", ["x", "half"], ["q"]), make_node("MatMul", ["q", "q"], ["y"])]
+    assert check(tmp_path, nodes, (2, 8, 8)) == ["map", "matmul"]

@@ -13,6 +13,7 @@ from tilewright.graph.passes.fold_pad import fold_pad
 from tilewright.graph.passes.fold_transposes import fold_transposes
 from tilewright.graph.passes.fuse_norms import fuse_norms
 from tilewright.graph.passes.fuse_softmax import fuse_softmax
+from tilewright.graph.passes.hoist_scales import hoist_scales
 from tilewright.graph.passes.maps import absorb_maps, merge_maps, write_literals
 from tilewright.graph.passes.merge_equal import merge_equal
 from tilewright.graph.passes.merge_reshapes import merge_reshapes
@@ -35,6 +36,7 @@ def optimize(graph: Graph) -> Graph:
 def _optimize(graph: Graph) -> Graph:
     graph = fuse_norms(graph)
     graph = fuse_softmax(graph)
+    graph = hoist_scales(graph)
     graph = channels_last(graph)
     graph = fold_constants(graph)
     graph = merge_reshapes(graph)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 
 from tilewright.graph.ir import Graph, Node
@@ -69,6 +70,14 @@ class Terms:
             if self.terms[b].function == "number":
                 return a, self.terms[b].number
         return None
+
+    def scaled(self, number: int) -> tuple[int, float] | None:
+        """Return the term that this one is a finite multiple of, and the factor."""
+        found = self.with_number(number, "mul")
+        of = self.arguments(number, "div")
+        if of and self.terms[of[1]].function == "number" and self.terms[of[1]].number:
+            found = of[0], 1.0 / self.terms[of[1]].number
+        return found if found and math.isfinite(found[1]) else None
 
     def quotients(self, number: int) -> list[tuple[int, int]]:
         """Return the terms a and b of which this is a / b, or a times the inverse of b."""
