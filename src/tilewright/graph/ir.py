@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
+from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
@@ -91,23 +93,24 @@ class Graph:
     nodes: tuple[Node, ...]
     constants: Mapping[str, np.ndarray]
 
-    @property
-    def values(self) -> dict[str, Value]:
+    @cached_property
+    def values(self) -> Mapping[str, Value]:
         """Every value by its name: inputs, constants, then what the nodes make."""
         found = {value.name: value for value in self.inputs}
         for name, array in self.constants.items():
             found[name] = Value(name, array.shape, str(array.dtype))
         for node in self.nodes:
             found.update((value.name, value) for value in node.outputs)
-        return found
+        return MappingProxyType(found)
 
-    @property
-    def types(self) -> dict[str, Type]:
+    @cached_property
+    def types(self) -> Mapping[str, Type]:
         """The type of every value by its name."""
-        return {
+        found = {
             name: Type(value.shape, value.dtype, name in self.constants)
             for name, value in self.values.items()
         }
+        return MappingProxyType(found)
 
     @property
     def uses(self) -> dict[str, int]:

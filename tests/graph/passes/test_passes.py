@@ -95,11 +95,11 @@ def test_constants_added_to_channels_become_biases(
     tmp_path: Path, shape: tuple[int, ...], steps: int
 ) -> None:
     nodes = [
-        make_node("Conv", ["x", "w", "b"], ["c"]),
+        make_node("Conv", ["x", "w", "b"], ["c"], pads=[1, 1, 1, 1]),
         make_node("Add", ["k", "c"], ["s"]),
         make_node("Relu", ["s"], ["y"]),
     ]
-    constants = {"w": floats(RNG, 4, 2, 1, 1), "b": floats(RNG, 4), "k": floats(RNG, *shape)}
+    constants = {"w": floats(RNG, 4, 2, 3, 3), "b": floats(RNG, 4), "k": floats(RNG, *shape)}
     made = compare(tmp_path, nodes, {"x": floats(RNG, 1, 2, 4, 5)}, constants)
     assert "+".join(["add"] * steps + ["relu"]) in after(made), str(made)
 
