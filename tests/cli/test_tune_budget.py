@@ -72,6 +72,21 @@ def test_tuning_ends_with_a_table_of_what_was_won(command: Command, net: Path, t
     assert float(total[2]) < float(total[1])
 
 
+@pytest.mark.parametrize(("threads", "told"), [(2, 1), (1, 0)])
+def test_a_busy_machine_is_told_once(
+    command: Command, net: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, threads: int,
+    told: int,
+):  # fmt: skip
+    def interrupted(_: Any) -> Measured:
+        return Measured((1e-3, 1e-3), interrupted=1)
+
+    monkeypatch.setattr("tilewright.tuning.tune.Local", lambda **_: Toy(interrupted))
+    db = tmp_path / "tuning.db"
+    code, out, err = command("tune", net, "--trials", 6, "--db", db, "--threads", threads)
+    assert (code, err) == (0, "")
+    assert out.count("the machine was busy: another process took a core during ") == told
+
+
 def test_seconds_are_a_budget(command: Command, net: Path, tmp_path: Path):
     db = tmp_path / "tuning.db"
     code, out, err = command("tune", net, "--seconds", 0.001, "--db", db)

@@ -32,7 +32,10 @@ def timed(monkeypatch: pytest.MonkeyPatch) -> Timed:
         monkeypatch.setattr(run, "_interruptions", lambda: 0)
         monkeypatch.setattr(run.time, "perf_counter_ns", lambda: round(now[0] * 1e9))
         runner, loaded = Runner(Clock(repeats=3)), SimpleNamespace(repeat=repeat)
-        return runner._time(loaded, [None], SimpleNamespace(best=best, threads=1))  # type: ignore[arg-type,list-item]
+        built: Any = SimpleNamespace(best=best, threads=1)
+        taken, interrupted = runner._time(loaded, [None], built)  # type: ignore[arg-type,list-item]
+        assert interrupted == 0
+        return taken
 
     return make
 
@@ -52,13 +55,13 @@ def test_a_very_slow_candidate_runs_once(timed: Timed):
 def test_an_interrupted_sample_is_taken_again(monkeypatch: pytest.MonkeyPatch):
     counts, samples = iter([0, 3, 3, 3]), iter([9.0, 1.0])
     monkeypatch.setattr(run, "_interruptions", lambda: next(counts))
-    assert run.uninterrupted(lambda: next(samples)) == 1.0
+    assert run.uninterrupted(lambda: next(samples)) == (1.0, True)
 
 
 def test_the_least_sample_counts_if_all_were_interrupted(monkeypatch: pytest.MonkeyPatch):
     counts, samples = itertools.count(), iter([9.0, 7.0, 8.0])
     monkeypatch.setattr(run, "_interruptions", lambda: next(counts))
-    assert run.uninterrupted(lambda: next(samples)) == 7.0
+    assert run.uninterrupted(lambda: next(samples)) == (7.0, True)
     assert next(samples, None) is None
 
 
@@ -68,7 +71,27 @@ def test_a_long_sample_is_not_taken_again(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(run, "_interruptions", lambda: next(counts))
     monkeypatch.setattr(run.time, "perf_counter", lambda: next(now))
     samples = iter([0.5, 0.4])
-    assert run.uninterrupted(lambda: next(samples)) == 0.5
+    assert run.uninterrupted(lambda: next(samples)) == (0.5, False)
+
+
+@pytest.mark.parametrize(
+    ("once", "best", "wanted"), [(1e-3, 1e-3, 3), (5e-3, 1e-3, 1), (5.0, 1e-3, 0)]
+)
+def test_interrupted_samples_are_counted(
+    monkeypatch: pytest.MonkeyPatch, once: float, best: float, wanted: int
+):
+    """Those of a slow candidate as well; not those so long that something is bound to come by."""
+    counts, now = itertools.count(), [0.0]
+
+    def repeat(_table: Any, _threads: int, count: int) -> None:
+        now[0] += once * count
+
+    monkeypatch.setattr(run, "_interruptions", lambda: next(counts))
+    monkeypatch.setattr(run.time, "perf_counter_ns", lambda: round(now[0] * 1e9))
+    runner, loaded = Runner(Clock(repeats=3)), SimpleNamespace(repeat=repeat)
+    built: Any = SimpleNamespace(best=best, threads=1)
+    _, interrupted = runner._time(loaded, [None], built)  # type: ignore[arg-type,list-item]
+    assert interrupted == wanted
 
 
 def test_a_process_on_the_same_core_is_noticed():

@@ -44,6 +44,7 @@ def tune(
     from tilewright.graph.model import load_onnx
     from tilewright.measure.peak import peak
     from tilewright.records.store import Records
+    from tilewright.tuning.busy import busy
     from tilewright.tuning.tune import tune as search
 
     began = time.monotonic()
@@ -71,6 +72,8 @@ def tune(
         if sessions:
             out.print(gains_table(sessions, limit))
             out.print(untried(sessions, limit), end="", markup=False, soft_wrap=True)
+        if doubt := busy(sessions):
+            out.print(doubt, markup=False, soft_wrap=True)
     tell_damage(records)
     if stopped:
         out.print(

@@ -77,14 +77,18 @@ class Runner:
             if wrong:
                 return Failed("verify", "wrong", wrong)
             tables = _copies(table, built, places) if built.cold else [table]
-            return Measured(self._time(loaded, tables, built), error)
+            seconds, interrupted = self._time(loaded, tables, built)
+            return Measured(seconds, error, interrupted)
         finally:
             loaded.close()
 
-    def _time(self, loaded: Loaded, tables: list[Table], built: Built) -> tuple[float, ...]:
+    def _time(
+        self, loaded: Loaded, tables: list[Table], built: Built
+    ) -> tuple[tuple[float, ...], int]:
         """Time runs that take the tables in turn; a slow candidate is timed once.
 
-        A sample during which another process had the core is taken again.
+        A sample during which another process had the core is taken again; the second result is of
+        how many that was so.
         """
         turn = itertools.cycle(tables)
 
@@ -97,25 +101,30 @@ class Runner:
                     loaded.run(table, built.threads)
             return max(1, time.perf_counter_ns() - begin) / count * 1e-9
 
+        before = _interruptions()
         once, limit = seconds(1), SLOW * (built.best or math.inf)
         for _ in range(TRIES - 1):
             if limit < once < WARM_SECONDS:
                 once = min(once, seconds(1))
         if once > limit:
-            return (once,)
+            return (once,), int(once <= LONG and _interruptions() > before)
         count = max(1, math.ceil(self.clock.sample / once))
-        return tuple(uninterrupted(lambda: seconds(count)) for _ in range(self.clock.repeats))
+        taken = [uninterrupted(lambda: seconds(count)) for _ in range(self.clock.repeats)]
+        return tuple(second for second, _ in taken), sum(again for _, again in taken)
 
 
-def uninterrupted(sample: Callable[[], float]) -> float:
-    """Return the first sample that is long or that nothing interrupted, or the least of some."""
+def uninterrupted(sample: Callable[[], float]) -> tuple[float, bool]:
+    """Return the first sample that is long or that nothing interrupted, or the least of some.
+
+    Also return whether it is not the first of all.
+    """
     taken: list[float] = []
     for _ in range(TRIES):
         before, begin = _interruptions(), time.perf_counter()
         taken.append(sample())
         if _interruptions() == before or time.perf_counter() - begin > LONG:
-            return taken[-1]
-    return min(taken)
+            return taken[-1], len(taken) > 1
+    return min(taken), True
 
 
 def _interruptions() -> int:

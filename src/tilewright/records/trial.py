@@ -18,11 +18,13 @@ class Measured:
     """A candidate that ran and gave the right answer.
 
     `seconds` holds every repeat, in the order in which they were taken; `error` is the greatest
-    difference from the reference, in the units of the verification.
+    difference from the reference, in the units of the verification. `interrupted` repeats are there
+    from which another process took a core at first; it is not kept on record.
     """
 
     seconds: tuple[float, ...]
     error: float = 0.0
+    interrupted: int = field(default=0, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if not self.seconds:

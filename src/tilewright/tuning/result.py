@@ -12,6 +12,7 @@ from tilewright.errors import ArgumentError
 from tilewright.expr.tensor import Tensor
 from tilewright.records.store import Records
 from tilewright.schedule.schedule import Schedule
+from tilewright.tuning.busy import busy
 from tilewright.tuning.session import Session
 from tilewright.tuning.task import Operator, Task
 
@@ -69,7 +70,8 @@ class Result:
         what = names[0] if len(names) == 1 else f"{len(names)} tasks"
         trials, failed = sum(s.trials for s in self.sessions), sum(self.failures.values())
         count = f"{trials} trial{'s' * (trials != 1)}"
-        return f"Result({what}: {count}, {failed} failed, in {self.records!r})"
+        where = f"in {self.records!r}" + ", on a busy machine" * bool(self.busy)
+        return f"Result({what}: {count}, {failed} failed, {where})"
 
     @property
     def best(self) -> Schedule:
@@ -80,6 +82,11 @@ class Result:
     def curve(self) -> list[float]:
         """The best time of the one task in seconds, after each of its trials."""
         return self._only("curve", "session.curve").curve
+
+    @property
+    def busy(self) -> str:
+        """What to say if other processes took cores so often that times are in doubt, or ""."""
+        return busy(self.sessions)
 
     def _only(self, what: str, each: str) -> Session:
         if len(self.sessions) != 1:

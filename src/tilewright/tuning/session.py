@@ -50,6 +50,8 @@ class Session:
     first_messages: dict[str, str] = field(default_factory=dict[str, str])
     exhausted: bool = False
     fresh: int = 0  # trials of this run, those on record not counted
+    samples: int = 0  # times taken in this run
+    interrupted: int = 0  # of them, from how many another process took a core at first
     _judged: int = 0  # how many entries of `quality` are on record
     _beginning: Population | None = None  # what comes first and was not proposed yet
     _asked: bool = False
@@ -198,6 +200,9 @@ class Session:
                 made.append(Trial(self.task.key, self.task.where, config.to_json(), steps, outcome))
                 self._note(outcome, made[-1].config)
                 self.fresh += 1
+                if isinstance(outcome, Measured):
+                    self.samples += len(outcome.seconds)
+                    self.interrupted += outcome.interrupted
                 yield outcome
         finally:
             self.records.add(made)
