@@ -99,7 +99,7 @@ def _open(model: onnx.ModelProto, given: Mapping[str, np.ndarray]) -> dict[str, 
     shapes: dict[str, tuple[int, ...]] = {}
     for value in model.graph.input:
         tensor = value.type.tensor_type
-        stated = tensor.HasField("shape") and all(d.HasField("dim_value") for d in tensor.shape.dim)
+        stated = tensor.HasField("shape") and all(d.dim_value for d in tensor.shape.dim)
         if not stated and value.name in given:
             shapes[value.name] = given[value.name].shape
     return shapes

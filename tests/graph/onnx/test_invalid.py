@@ -170,7 +170,7 @@ def initializers(count: int, **values: Any) -> Callable[[ModelProto], None]:
 INVALID: Mapping[str, tuple[Callable[[ModelProto], Any], str]] = {
     "attribute of a function": (attribute, "axis refers to an attribute of a function"),
     "type of input": (set_input(elem_type=99), "input 'x' is of type 99, which is unknown"),
-    "extent": (set_input(extent=-1), "input 'x' states an extent of -1, where one that is open"),
+    "extent": (set_input(extent=-2), "input 'x' states an extent of -2, where one that is open"),
     "large extent": (set_input(extent=1 << 50), "too large"),
     "type of constant": (initializers(1, data_type=99), "constant 'w' is of type 99"),
     "constant of nothing": (initializers(1, dims=[-1]), "negative extent"),
@@ -187,7 +187,7 @@ INVALID: Mapping[str, tuple[Callable[[ModelProto], Any], str]] = {
     "shape": (stated(1, 2, 4, 4), "states its output 'y' to be 1x2x4x4, but its nodes make y"),
     "rank": (stated(24), "to be 24, but"),
     "type": (stated(1, 2, 4, 3, kind=TensorProto.INT64), "to be int64 1x2x4x3, but"),
-    "negative": (stated(-1, 2, 4, 3), "to be -1x2x4x3, but"),
+    "negative": (stated(-2, 2, 4, 3), "to be -2x2x4x3, but"),
     "new": (lambda m: setattr(m.opset_import[0], "version", 999), "operator set is 999"),
     "no version": (lambda m: m.ClearField("opset_import"), "operator set is not stated"),
 }

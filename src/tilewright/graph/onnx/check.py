@@ -32,18 +32,19 @@ def check_graph(graph: onnx.GraphProto, path: str) -> None:
 
 
 def check_outputs(
-    graph: Graph, stated: Iterable[onnx.ValueInfoProto], path: str, *, extents_hold: bool
+    graph: Graph, stated: Iterable[onnx.ValueInfoProto], path: str, *, shapes_hold: bool
 ) -> None:
     """Refuse outputs that the file states to be otherwise than they are.
 
-    Stated extents need not hold if a caller gave those of inputs.
+    Stated shapes need not hold if a caller gave those of inputs.
     """
     values = graph.values
     for name, output in zip(graph.outputs, stated, strict=True):
         tensor, shape = output.type.tensor_type, values[name].shape
-        extents = [d.dim_value or None for d in tensor.shape.dim]
-        fits = len(extents) == len(shape) and all(
-            e is None or e == s or not extents_hold for e, s in zip(extents, shape, strict=True)
+        extents = [d.dim_value if d.dim_value not in (0, -1) else None for d in tensor.shape.dim]
+        fits = not shapes_hold or (
+            len(extents) == len(shape)
+            and all(e is None or e == s for e, s in zip(extents, shape, strict=True))
         )
         made = onnx.helper.np_dtype_to_tensor_dtype(dtypes.numpy(values[name].dtype))
         other = tensor.elem_type not in (made, onnx.TensorProto.UNDEFINED)
@@ -78,7 +79,7 @@ def _ends(graph: onnx.GraphProto) -> str:
         if tensor.elem_type not in onnx.TensorProto.DataType.values():
             return f"its input {value.name!r} is of {_kind(tensor.elem_type)}, which is unknown"
         for dim in tensor.shape.dim:
-            if dim.HasField("dim_value") and dim.dim_value < 0:
+            if dim.dim_value < -1:  # -1 is what some write for one that is open
                 return (
                     f"its input {value.name!r} states an extent of {dim.dim_value}, where one that "
                     "is open has a name or nothing"

@@ -77,16 +77,20 @@ def _stated(proto: onnx.ValueInfoProto, path: str) -> list[int | str]:
             f"cannot load {path}: its input {proto.name!r} is of type {kind}, in which nothing is "
             f"computed; there are {', '.join(dtypes.LLVM)}.\n  Export the model in one of these."
         )
-    return [d.dim_value or d.dim_param or "?" for d in tensor.shape.dim]
+    return [
+        d.dim_value if d.HasField("dim_value") and d.dim_value >= 0 else d.dim_param or "?"
+        for d in tensor.shape.dim
+    ]
 
 
 def _fixed(
     name: str, shape: Shape, stated: list[int | str], known: bool, path: str, dtype: str
 ) -> Value:
     fits = len(shape) == len(stated) and all(
-        not isinstance(s, int) or s == g for s, g in zip(stated, shape, strict=True)
+        (g == s or not s) if isinstance(s, int) else g > 0
+        for s, g in zip(stated, shape, strict=True)
     )
-    if (known and not fits) or any(extent < 1 for extent in shape):
+    if (known and not fits) or min(shape, default=1) < (0 if known else 1):
         raise ModelError(
             f"input {name!r} of {path} cannot have the shape {_text(shape)}: "
             f"the model states {_text(stated)}.\n  Give positive extents that agree with it."
@@ -98,7 +102,7 @@ def _open(inputs: Sequence[tuple[str, str, list[int | str]]], path: str) -> str:
     """Say which inputs are open, and how their shapes are given."""
     examples: dict[str, tuple[int, ...]] = {}
     for name, shown, stated in inputs:
-        guess = tuple(e if isinstance(e, int) else _guess(stated, i) for i, e in enumerate(stated))
+        guess = tuple(e if isinstance(e, int) and e else _guess(stated, i) for i, e in enumerate(stated))
         examples[name] = (1, 3, 224, 224) if shown == "unknown" else guess
     which = ", ".join(f"{name!r} of shape {shown}" for name, shown, _ in inputs)
     options = " ".join(f"--shape {name}={_text(shape)}" for name, shape in examples.items())

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from os import PathLike
 
+import numpy as np
 import onnx
 
+from tilewright import dtypes
 from tilewright.errors import ModelError
 from tilewright.graph.builder import Builder, renamed
 from tilewright.graph.ir import Graph
@@ -36,7 +38,11 @@ def load(
     except OpenShapesError as error:
         inputs, problems = (), [str(error)]
     scope = Scope(Builder(inputs, {}), constants_of(model, name))
-    scope.values.update((value.name, value.name) for value in inputs)
+    for value in inputs:
+        if value.nbytes:
+            scope.values[value.name] = value.name
+        else:  # it can have only one value
+            scope.constants[value.name] = np.zeros(value.shape, dtypes.numpy(value.dtype))
     if problems:  # only nodes of an unsupported kind can be told then
         scope.unknown.update(proto.name for proto in model.graph.input)
     dialect = Dialect(model.ir_version, tuple(model.opset_import))
@@ -47,12 +53,20 @@ def load(
     if problems:
         raise ModelError("\n".join(problems))
     try:
-        graph = scope.builder.finish([scope.value(output) for output in outputs])
+        graph = scope.builder.finish([_output(scope, name) for name in outputs])
     except Refusal as problem:
         raise ModelError(f"cannot load {name}: its output {problem}.") from None
     graph = renamed(graph, dict(zip(graph.outputs, outputs, strict=True)))
-    check_outputs(graph, model.graph.output, name, extents_hold=not shapes)
+    check_outputs(graph, model.graph.output, name, shapes_hold=not shapes)
     return graph
+
+
+def _output(scope: Scope, name: str) -> str:
+    """Return what an output is called; it may be without elements, which nothing can read."""
+    array = scope.constants.get(name)
+    if array is not None and not array.size and str(array.dtype) in dtypes.LLVM:
+        return scope.builder.constant(name, array)
+    return scope.value(name)
 
 
 def _unsupported(path: str, refusals: list[str]) -> str:
