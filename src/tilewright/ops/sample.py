@@ -174,7 +174,7 @@ class RoiAlign:
         shape = [(self.boxes, self.out[d], self.samples, 2) for d in range(2)]
         found = [te.compute(f"pixel{d}", shape[d], self._pixel(places[d], d)) for d in range(2)]
         shares = [te.compute(f"share{d}", shape[d], self._share(places[d], d)) for d in range(2)]
-        i = [te.reduce_axis(f"i{d}", self.samples) for d in range(2)]
+        i = [te.reduce_axis(f"s{d}", self.samples) for d in range(2)]
         k = [te.reduce_axis(f"k{d}", 2) for d in range(2)]
 
         def value(box: te.Axis, c: te.Axis, *at: te.Axis) -> Reduce:

@@ -102,6 +102,26 @@ def test_places_of_the_greatest(tmp_path: Path, case: dict[str, Any], order: int
     compare(tmp_path, [node], {"x": x}, outputs=("y", "z"), compiled=True)
 
 
+@pytest.mark.parametrize("larger", [(), (2, 3, 8, 7)], ids=str)
+def test_elements_are_put_back(tmp_path: Path, larger: tuple[int, ...]) -> None:
+    x = RNG.permutation(2 * 3 * 6 * 6).reshape(2, 3, 6, 6).astype(np.float32)
+    nodes = [
+        make_node("MaxPool", ["x"], ["a", "i"], kernel_shape=[2, 2], strides=[2, 2]),
+        make_node("Relu", ["a"], ["r"]),
+        make_node(
+            "MaxUnpool", ["r", "i", *(["s"] if larger else [])], ["y"], kernel_shape=[2, 2],
+            strides=[2, 2],
+        ),
+    ]  # fmt: skip
+    constants = {"s": np.array(larger)} if larger else {}
+    wanted = np.zeros_like(x)
+    at = x.reshape(2, 3, 3, 2, 3, 2).max((3, 5))
+    wanted[np.isin(x, at)] = x[np.isin(x, at)]
+    if larger:
+        wanted = np.pad(wanted, [(0, b - a) for a, b in zip(x.shape, larger, strict=True)])
+    compare(tmp_path, nodes, {"x": x}, constants, wanted=[wanted], compiled=True)
+
+
 @pytest.mark.parametrize("dtype", ["int8", "uint8"])
 def test_pooling_of_small_integers(tmp_path: Path, dtype: str) -> None:
     x = RNG.integers(0, 100, (1, 3, 7, 6)).astype(dtype)

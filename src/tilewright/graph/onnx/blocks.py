@@ -23,10 +23,12 @@ def depth_to_space(source: Source) -> str:
 
 def space_to_depth(source: Source) -> str:
     (n, c, h, w), b = _plane(source), source.attribute("blocksize", 1)
-    if b < 1 or h % b or w % b:
-        raise Refusal(f"blocks of {b} of an image of {h} x {w}")
+    mode = source.attribute("mode", "DCR")
+    if b < 1 or h % b or w % b or mode not in ("DCR", "CRD"):
+        raise Refusal(f"blocks of {b} in mode {mode!r} of an image of {h} x {w}")
+    order = (0, 3, 5, 1, 2, 4) if mode == "DCR" else (0, 1, 3, 5, 2, 4)
     parts = source.reshaped(source.value(), (n, c, h // b, b, w // b, b), part="split")
-    moved = source.node("transpose", parts, part="moved", perm=(0, 3, 5, 1, 2, 4))
+    moved = source.node("transpose", parts, part="moved", perm=order)
     return source.node("reshape", moved, shape=(n, c * b * b, h // b, w // b))
 
 

@@ -109,6 +109,7 @@ IMPORTERS: Mapping[str, Callable[[Source], Made | tuple[Made, ...]]] = {
     "MatMulInteger": quantized.matmul_integer,
     "Max": pointwise.folded("max"),
     "MaxPool": pooling.max_pool,
+    "MaxUnpool": pooling.max_unpool,
     "Mean": pointwise.mean,
     "MeanVarianceNormalization": normalise.mean_variance_norm,
     "Min": pointwise.folded("min"),

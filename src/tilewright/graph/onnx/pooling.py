@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from tilewright.graph.ir import Shape
 from tilewright.graph.onnx.images import each, image, pads_of
 from tilewright.graph.onnx.source import Refusal, Source
@@ -19,6 +21,35 @@ def max_pool(source: Source) -> str | tuple[str, ...]:
     columns = source.attribute("storage_order", 0)
     places = source.node("pool_places", source.value(), part="places", columns=columns, **windows)
     return made, places
+
+
+def max_unpool(source: Source) -> str:
+    """Put elements back to where a pooling found them, among zeros."""
+    shape = image(source)
+    if source.shape(1) != shape:
+        raise Refusal(f"places of shape {source.shape(1)} of elements of shape {shape}")
+    kernel, strides = each(source, "kernel_shape"), each(source, "strides")
+    count, pads = len(kernel), source.attribute("pads", (0,) * 2 * len(kernel))
+    size = tuple(
+        (n - 1) * strides[d] + kernel[d] - pads[d] - pads[d + count]
+        for d, n in enumerate(shape[2:])
+    )
+    pooled = (*shape[:2], *size)
+    wanted = source.integers(2, "output shape") if source.has(2) else pooled
+    behind = tuple(b - a for a, b in zip(pooled, wanted, strict=False))
+    if min(size) < 1 or len(wanted) != len(pooled) or min(behind) < 0:
+        raise Refusal(f"an output of shape {wanted}, less than the {pooled} that was pooled")
+    zeros = source.literal(np.zeros(math.prod(pooled), source.dtype()), "zeros")
+    flat = (math.prod(shape),)
+    places = source.reshaped(source.value(1), flat, part="places")
+    given = source.reshaped(source.value(), flat, part="given")
+    made = source.node("scatter_elements", zeros, places, given, part="flat", axis=0, kind="none")
+    part = "pooled" if any(behind) else ""
+    made = source.node("reshape", made, part=part, shape=pooled)
+    if not part:
+        return made
+    before = (0,) * len(pooled)
+    return source.node("pad", made, before=before, behind=behind, mode="constant", value=0.0)
 
 
 def average_pool(source: Source) -> str:
