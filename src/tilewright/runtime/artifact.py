@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tilewright.codegen.llvm.compile import assembly, object_code
-from tilewright.codegen.llvm.module import module
 from tilewright.errors import TargetError
 from tilewright.loops.nodes import Buffer, Nest
 from tilewright.target import Target, host
@@ -30,6 +28,8 @@ class Artifact:
     @property
     def asm(self) -> str:
         """The machine code, to be read by a person."""
+        from tilewright.codegen.llvm.compile import assembly
+
         return assembly(self.llvm, self.target)
 
     def __repr__(self) -> str:
@@ -41,6 +41,10 @@ def compile_nest(nest: Nest, target: Target, name: str = "kernel") -> Artifact:
 
     Raise CompileError for a nest without code, TargetError for a target that LLVM does not know.
     """
+    # Here, as what was compiled before is loaded and run without them.
+    from tilewright.codegen.llvm.compile import object_code
+    from tilewright.codegen.llvm.module import module
+
     made = module(nest, target, name)
     arguments = tuple(b for b in nest.buffers if b.scope in ("input", "constant") and not b.source)
     return Artifact(

@@ -8,10 +8,8 @@ from typing import Any
 
 import llvmlite.binding as llvm
 
-from tilewright.codegen.llvm.compile import machine
 from tilewright.runtime.artifact import Artifact
 from tilewright.runtime.threads import address
-from tilewright.target import host
 
 _ENTRY = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int32)
 _REPEAT = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int32, ctypes.c_int64)
@@ -31,7 +29,7 @@ class Loader:
     def load(self, artifact: Artifact) -> Loaded:
         """Link one artifact; its external functions are bound to the OpenMP runtime."""
         if self._jit is None or self._count % self.recycle == 0:
-            machine(host())  # initialises LLVM
+            llvm.initialize_native_target()  # no other: their code would be read into memory
             self._jit = llvm.create_lljit_compiler()
         self._count += 1
         library = llvm.JITLibraryBuilder()
