@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import argparse
 import csv
 import math
 import statistics
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -15,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
+from experiments.command import count, keep, markdown, options
 from experiments.draw import Draw, by_trials, picture
 from experiments.workloads import (
     TABLES,
@@ -26,7 +26,8 @@ from experiments.workloads import (
     trials_to,
 )
 from tilewright.models import TreeGRU
-from tilewright.search import Search
+from tilewright.search import Genetic, RandomSearch, Search
+from tilewright.tuning.tune import DEFAULT
 
 _CELL = "trials to 95 %, at the end"
 Runs = dict[str, dict[str, list[Curve]]]  # by workload, by subject, one a seed
@@ -53,6 +54,13 @@ class Subject:
         return Curve(curve.best[every], curve.seconds[every])
 
 
+USUAL = {
+    "guided": Subject(DEFAULT),
+    "random": Subject(RandomSearch()),
+    "genetic": Subject(Genetic()),
+}
+
+
 def compare(
     doc: str,
     folder: Path,
@@ -69,9 +77,7 @@ def compare(
 
     `tables` are said after the usual one; `draw` draws the runs on a workload.
     """
-    parser = argparse.ArgumentParser(
-        description=doc, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = options(doc)
     parser.add_argument("--on", nargs="*", default=list(on), help="workloads")
     parser.add_argument("--trials", type=count, default=trials)
     parser.add_argument("--seeds", type=count, default=seeds)
@@ -83,17 +89,8 @@ def compare(
         runs = {w.name: run(w, chosen, args.seeds, args.trials) for w in workloads}
     args.out.mkdir(parents=True, exist_ok=True)
     write(args.out / "curves.csv", runs)
-    text = "\n\n".join(make(runs) for make in (table, *tables))
-    (args.out / "table.md").write_text(text + "\n")
-    print(text)
+    keep(args.out / "table.md", "\n\n".join(make(runs) for make in (table, *tables)))
     picture(args.out / "figure.png", runs, lambda axis, on: draw(axis, on, runs[on]))
-
-
-def count(said: str) -> int:
-    """Return a whole number of at least 1, for argparse."""
-    if (number := int(said)) < 1:
-        raise ValueError
-    return number
 
 
 def run(
@@ -151,12 +148,6 @@ def trials_until(curves: Sequence[Curve], best: float) -> str:
     middle = np.quantile(needed, 0.5, method="higher")  # of two, one that there is
     said = f"{middle:.0f}" if middle <= never else f"more than {never}"
     return f"{said} ({low:.0f}-{high:.0f})"
-
-
-def markdown(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Return a table as Markdown."""
-    lines = [header, ["---"] * len(header), *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def write(path: Path, runs: Runs) -> None:

@@ -11,12 +11,12 @@ best that is known.
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 
+from experiments.command import options
 from experiments.corpus import corpus
 from experiments.workloads import AVX512, DATA, read_trials
 from tilewright.features import FEATURES
@@ -32,9 +32,7 @@ PARTS = 10
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = options(__doc__)
     parser.add_argument("--db", help="a database of trials, instead of the recorded ones")
     parser.add_argument("--out", type=Path, default=PATH)
     args = parser.parse_args()

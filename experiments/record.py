@@ -11,12 +11,12 @@ already is not measured again.
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Callable
 from typing import NamedTuple
 
 from benchmarks.workloads import WORK, task_of
 
+from experiments.command import options
 from experiments.corpus import corpus
 from tilewright.measure.local import Local
 from tilewright.records.store import Records
@@ -44,9 +44,7 @@ PARTS = {
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = options(__doc__)
     parser.add_argument("--db", default="experiments.db")
     parser.add_argument("--part", action="append", choices=PARTS, help="all if none is named")
     args = parser.parse_args()

@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from benchmarks.workloads import WORK, task_of
@@ -31,6 +31,7 @@ from tilewright.records.store import Records
 from tilewright.search import Search
 from tilewright.target import Target
 from tilewright.testing.recorded import Recorded, pool, read_table
+from tilewright.tuning.events import Event
 from tilewright.tuning.result import Result
 from tilewright.tuning.task import Task
 from tilewright.tuning.tune import tune
@@ -94,13 +95,21 @@ class Measured:
     local: Local
 
     def run(self, search: Search, seed: int, trials: int) -> Curve:
-        times: list[float] = []
-        begin = time.perf_counter()
-        result = tune(
-            self.task, trials=1 + trials, search=search, seed=seed, batch=BATCH,
-            measure=self.local, watch=lambda _: times.append(time.perf_counter() - begin),
-        )  # fmt: skip
+        result, times = timed(self.task, search, seed, 1 + trials, batch=BATCH, measure=self.local)
         return curve_of(result, times, first=1)
+
+
+def timed(
+    task: Task, search: Search, seed: int, trials: int, **options: Any
+) -> tuple[Result, list[float]]:
+    """Tune a task, with options of `tune`; return also after how many seconds a trial was done."""
+    times: list[float] = []
+    begin = time.perf_counter()
+
+    def watch(_: Event) -> None:
+        times.append(time.perf_counter() - begin)
+
+    return tune(task, trials=trials, search=search, seed=seed, watch=watch, **options), times
 
 
 @contextmanager

@@ -12,16 +12,11 @@ from pathlib import Path
 
 import numpy as np
 
-from experiments.compare import Runs, Subject, compare, markdown
+from experiments.command import markdown
+from experiments.compare import USUAL, Runs, compare
 from experiments.workloads import Curve, peak_of, trials_to
-from tilewright.search import Genetic, RandomSearch
-from tilewright.tuning.tune import DEFAULT
 
-SUBJECTS = {
-    "guided": Subject(DEFAULT),
-    "random": Subject(RandomSearch()),
-    "genetic": Subject(Genetic()),
-}
+SUBJECTS = USUAL
 
 
 def ratios(runs: Runs) -> str:

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import csv
 import math
-import time
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -23,20 +22,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from experiments.compare import Runs, Subject, compare, markdown
+from experiments.command import markdown
+from experiments.compare import USUAL, Runs, compare
 from experiments.draw import band
-from experiments.workloads import Curve, curve_of, task_named
-from tilewright.search import Genetic, RandomSearch, Search
+from experiments.workloads import Curve, curve_of, task_named, timed
+from tilewright.search import Search
 from tilewright.tuning.task import Task
-from tilewright.tuning.tune import DEFAULT, tune
 
 HERE = Path(__file__).parent
 THREADS = 2
-SUBJECTS = {
-    "guided": Subject(DEFAULT),
-    "random": Subject(RandomSearch()),
-    "genetic": Subject(Genetic()),
-}
+SUBJECTS = USUAL
 
 
 class Mark(NamedTuple):
@@ -65,12 +60,7 @@ class Clocked:
     task: Task
 
     def run(self, search: Search, seed: int, trials: int) -> Curve:
-        times: list[float] = []
-        begin = time.perf_counter()
-        result = tune(
-            self.task, trials=trials, search=search, seed=seed,
-            watch=lambda _: times.append(time.perf_counter() - begin),
-        )  # fmt: skip
+        result, times = timed(self.task, search, seed, trials)
         peak = result.records.peak(self.task.where)
         assert peak is not None
         curve = curve_of(result, times)

@@ -15,7 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from experiments.compare import Runs, Subject, compare, markdown, trials_until
+from experiments.command import markdown
+from experiments.compare import Runs, Subject, compare, trials_until
 from experiments.workloads import AVX512, Workload, recorded, task_named, trials_to
 from tilewright.features import FEATURES
 from tilewright.models import Boosted, CostModel, Predictor, Transfer, TreeGRU

@@ -10,24 +10,16 @@ also lead a search for its best program. What is not in `data/` is looked for in
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-from experiments.compare import Runs, count, markdown, missing, table, write
+from experiments.command import count, keep, markdown
+from experiments.compare import Runs, missing, table, write
 from experiments.draw import by_trials, picture
-from experiments.figure9.settings import (
-    SETTINGS,
-    Judged,
-    arguments,
-    means,
-    qualities,
-    read,
-    write_quality,
-)
+from experiments.figure9 import settings
+from experiments.figure9.settings import SETTINGS, Judged, means
 from experiments.programs import Array, Programs, of_knobs
 from experiments.workloads import replay
 from tilewright.features import FEATURES, Context, Relation
@@ -58,16 +50,13 @@ KINDS = {
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    arguments(parser, Path(__file__).parent)
+    parser = settings.options(__doc__)
     parser.add_argument("--kinds", nargs="*", default=list(KINDS), choices=list(KINDS))
     parser.add_argument("--trials", type=count, default=96, help="of a search in domain")
     parser.add_argument("--seeds", type=count, default=5, help="of a search in domain")
     args = parser.parse_args()
     others = ("matmul1024", *(f"avx2:{name}" for name in args.on))
-    known = read((*args.on, *others), args.most, args.db)
+    known = settings.read((*args.on, *others), args.most, args.db)
     quality: Judged = {}
     runs: Runs = {f"pool:{name}": {} for name in args.on if name in known}
     kinds = [kind for kind in args.kinds if not missing(KINDS[kind].model)]
@@ -77,7 +66,7 @@ def main() -> None:
         vectors = KINDS[kind].of(list(known.values()))
         X = dict(zip(known, vectors, strict=True))
         model = KINDS[kind].model
-        for setting, name, found in qualities(model, known, X, args.on):
+        for setting, name, found in settings.qualities(model, known, X, args.on):
             quality[setting, name, kind] = found
         for name in args.on:
             if name in known:
@@ -86,12 +75,9 @@ def main() -> None:
                     replay(problem, Guided(model), seed, args.trials) for seed in range(args.seeds)
                 ]
         print(f"{kind}: done", file=sys.stderr)
-    args.out.mkdir(parents=True, exist_ok=True)
-    write_quality(args.out / "quality.csv", quality)
+    settings.write(args.out / "quality.csv", quality)
     write(args.out / "curves.csv", runs)
-    text = f"{said(quality, kinds)}\n\n{table(runs)}"
-    (args.out / "table.md").write_text(text + "\n")
-    print(text)
+    keep(args.out / "table.md", f"{said(quality, kinds)}\n\n{table(runs)}")
     picture(
         args.out / "figure.png", (*SETTINGS, *runs), lambda axis, of: _draw(axis, of, quality, runs)
     )

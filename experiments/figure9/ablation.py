@@ -8,23 +8,13 @@ are those below thresholds of one column. Writes `ablation.csv` and `ablation.md
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 
-from experiments.compare import markdown
-from experiments.figure9.settings import (
-    SETTINGS,
-    Judged,
-    arguments,
-    means,
-    qualities,
-    read,
-    write_quality,
-)
+from experiments.command import keep, markdown
+from experiments.figure9 import settings
 from experiments.programs import Array
 from tilewright.features import FEATURES, Context, Relation
 from tilewright.features.loops import COLUMNS
@@ -71,30 +61,24 @@ VARIANTS: dict[str, Describe] = {
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    arguments(parser, Path(__file__).parent)
+    parser = settings.options(__doc__)
     args = parser.parse_args()
-    known = read(args.on, args.most, args.db)
+    known = settings.read(args.on, args.most, args.db)
     if len(known) < 2:
         parser.error(f"--on {' '.join(args.on)}: name two layers or more that are on record.")
-    quality: Judged = {}
+    quality: settings.Judged = {}
     for variant, describe in VARIANTS.items():
         X = {name: describe(of.loops) for name, of in known.items()}
-        for setting, name, found in qualities(Boosted(), known, X, args.on):
+        for setting, name, found in settings.qualities(Boosted(), known, X, args.on):
             quality[setting, name, variant] = found
         print(f"{variant}: done", file=sys.stderr)
-    args.out.mkdir(parents=True, exist_ok=True)
-    write_quality(args.out / "ablation.csv", quality)
-    text = said(quality)
-    (args.out / "ablation.md").write_text(text + "\n")
-    print(text)
+    settings.write(args.out / "ablation.csv", quality)
+    keep(args.out / "ablation.md", said(quality))
 
 
-def said(quality: Judged) -> str:
+def said(quality: settings.Judged) -> str:
     """Return, as Markdown, the means over tasks that were left out, and how accuracy changes."""
-    found = means(quality, SETTINGS[1])
+    found = settings.means(quality, settings.SETTINGS[1])
     whole = found["everything"].accuracy
     rows = (
         (

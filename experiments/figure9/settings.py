@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from experiments.compare import count
+from experiments import command
 from experiments.programs import Array, Programs, Quality, averaged, judged, programs, training
 from experiments.workloads import recorded
 from tilewright.models import CostModel
@@ -21,12 +21,14 @@ SETTINGS = ("in domain", "across shapes", "across operators", "across targets")
 Judged = dict[tuple[str, str, str], Quality]  # by setting, task and features
 
 
-def arguments(parser: argparse.ArgumentParser, out: Path) -> None:
-    """Add what both commands of this figure can be told."""
+def options(doc: str | None) -> argparse.ArgumentParser:
+    """Return a parser of what both commands of this figure can be told."""
+    parser = command.options(doc)
     parser.add_argument("--on", nargs="*", default=list(SOURCE), help="layers to learn from")
     parser.add_argument("--db", type=Path, help="a database of more records")
-    parser.add_argument("--most", type=count, default=300, help="programs of each task")
-    parser.add_argument("--out", type=Path, default=out)
+    parser.add_argument("--most", type=command.count, default=300, help="programs of each task")
+    parser.add_argument("--out", type=Path, default=Path(__file__).parent)
+    return parser
 
 
 def read(names: Sequence[str], most: int, db: Path | None) -> dict[str, Programs]:
@@ -65,7 +67,9 @@ def qualities(
             yield SETTINGS[3 if ":" in name else 2], name, judged(predictor, *parts[name])
 
 
-def write_quality(path: Path, quality: Judged) -> None:
+def write(path: Path, quality: Judged) -> None:
+    """Write one line for each setting, task and features, to a file whose folder is made."""
+    path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w", newline="") as file:
         out = csv.writer(file)
         out.writerow(("setting", "task", "features", *Quality._fields))
