@@ -156,6 +156,13 @@ def test_slope_of_each_channel(tmp_path: Path, dtype: str) -> None:
     agrees(tmp_path, "PRelu", [x, np.array([[2], [3]], dtype)], opset=16)
 
 
+def test_slopes_of_channels_as_one_axis(tmp_path: Path) -> None:
+    x, slopes = RNG.standard_normal((2, 3, 4)).astype(np.float32), np.array([1, 2, 3], np.float32)
+    node = helper.make_node("PRelu", ["x", "s"], ["y"])
+    wanted = np.where(x < 0, x * slopes[:, None], x)
+    compare(tmp_path, [node], {"x": x}, {"s": slopes}, opset=9, wanted=[wanted])
+
+
 @pytest.mark.parametrize("dtype", ["int8", "int32", "int64"])
 def test_relu_of_integers(tmp_path: Path, dtype: str) -> None:
     agrees(tmp_path, "Relu", [whole(dtype)], opset=14)

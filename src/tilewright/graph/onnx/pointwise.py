@@ -10,7 +10,7 @@ import onnx
 
 from tilewright import dtypes
 from tilewright.graph.onnx.source import Refusal, Source
-from tilewright.ops.program import Program, Step
+from tilewright.ops.program import Draft, Program, Step
 
 
 def function(name: str, inputs: int = 1) -> Callable[[Source], str]:
@@ -87,8 +87,9 @@ def mean(source: Source) -> str:
 
 
 def reciprocal(source: Source) -> str:
-    steps = (Step("constant", (), (1.0, source.dtype())), Step("div", (1, 0)))
-    return source.map(Program(1, steps), source.value())
+    draft = Draft(1)
+    draft("div", draft.constant(1.0, source.dtype()), 0)
+    return source.map(draft.program, source.value())
 
 
 def power(source: Source) -> str:
@@ -97,15 +98,12 @@ def power(source: Source) -> str:
     Constant exponents that the base's type holds are of that.
     """
     base, kind = source.dtype(), source.dtype(1)
-    known = source.known(1)
-    exact = known is not None and known.size > 0
-    if exact and known is not None:
-        held = dtypes.numpy(base)
+    known, exponent = source.known(1), ""
+    if known is not None and known.size:
         with np.errstate(all="ignore"):
-            exact = np.array_equal(known.astype(held).astype(known.dtype), known)
-            exponent = source.literal(known.astype(held), "exponent") if exact else ""
-    else:
-        exponent = ""
+            held = known.astype(dtypes.numpy(base))
+            if np.array_equal(held.astype(known.dtype), known):
+                exponent = source.literal(held, "exponent")
     if base == kind or exponent:
         return source.map("pow", source.value(), exponent or source.value(1))
     wide = base
@@ -113,11 +111,10 @@ def power(source: Source) -> str:
         wide = "float64"
     elif dtypes.is_float(kind) and dtypes.nbytes(kind) > dtypes.nbytes(base):
         wide = kind
-    steps = (
-        Step("cast", (0,), (wide,)), Step("cast", (1,), (wide,)), Step("pow", (2, 3)),
-        Step("cast", (4,), (base,)),
-    )  # fmt: skip
-    return source.map(Program(2, steps), source.value(), source.value(1))
+    draft = Draft(2)
+    made = draft("pow", *(draft("cast", i, parameters=(wide,)) for i in (0, 1)))
+    draft("cast", made, parameters=(base,))
+    return source.map(draft.program, source.value(), source.value(1))
 
 
 def remainder(source: Source) -> str:
@@ -139,22 +136,25 @@ def is_infinite(source: Source) -> str:
         for sign, name in ((math.inf, "detect_positive"), (-math.inf, "detect_negative"))
         if source.attribute(name, 1)
     ]
-    dtype, of = source.dtype(), 0
-    steps: list[Step] = []
-    if len(signs) == 2:
-        steps, of = [Step("abs", (0,))], 1
-    steps.append(Step("constant", (), (signs[0] if signs else math.nan, dtype)))
-    steps.append(Step("equal", (of, of + 1)))
-    return source.map(Program(1, tuple(steps)), source.value())
+    draft = Draft(1)
+    value = draft("abs", 0) if len(signs) == 2 else 0
+    draft("equal", value, draft.constant(signs[0] if signs else math.nan, source.dtype()))
+    return source.map(draft.program, source.value())
 
 
 def leaky_relu_by_tensor(source: Source) -> str:
-    """x, or slope * x below zero, of a slope for each channel or element."""
-    steps = (
-        Step("constant", (), (0, source.dtype())), Step("less", (0, 2)), Step("mul", (0, 1)),
-        Step("select", (3, 4, 0)),
-    )  # fmt: skip
-    return source.map(Program(2, steps), source.value(), source.value(1))
+    """x, or slope * x below zero, of a slope for each channel or element.
+
+    Old models give the slopes of channels as one axis.
+    """
+    shape, slopes = source.shape(), source.shape(1)
+    slope = source.value(1)
+    if len(slopes) == 1 < len(shape) and slopes[0] == shape[1] != shape[-1]:
+        slope = source.reshaped(slope, (*slopes, *(1,) * (len(shape) - 2)), "slopes")
+    draft = Draft(2)
+    below = draft("less", 0, draft.constant(0, source.dtype()))
+    draft("select", below, draft("mul", 0, 1), 0)
+    return source.map(draft.program, source.value(), slope)
 
 
 def gelu(source: Source) -> str:

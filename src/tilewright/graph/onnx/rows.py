@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from tilewright import dtypes
 from tilewright.graph.onnx.source import Source
-from tilewright.ops.program import Program, Step
+from tilewright.ops.program import Draft, Program
 
 WHOLE_ROWS = 13  # the operator set before which softmax was over all axes from its own on
 
@@ -50,12 +50,12 @@ def _normalised(source: Source, *, rms: bool, scaled: bool, shifted: bool) -> st
         "layer_norm", source.value(), part="normal" if scaled or shifted else "", axis=axis,
         epsilon=source.attribute("epsilon", 1e-5), rms=int(rms),
     )  # fmt: skip
-    dtype = source.dtype()
     if scaled:
-        steps: tuple[Step, ...] = (Step("mul", (0, 1)),)
-        if source.dtype(1) != dtype:  # which only RMS normalisation allows: the scale's type wins
-            steps = (Step("cast", (0,), (source.dtype(1),)), Step("mul", (2, 1)))
-        made = source.map(Program(2, steps), made, source.value(1), part="scaled" * shifted)
+        draft, to = Draft(2), source.dtype(1)
+        # Only RMS normalisation allows for a scale of another type, which is then the result's.
+        value = 0 if to == source.dtype() else draft("cast", 0, parameters=(to,))
+        draft("mul", value, 1)
+        made = source.map(draft.program, made, source.value(1), part="scaled" * shifted)
     return source.map("add", made, source.value(2)) if shifted else made
 
 
@@ -68,13 +68,13 @@ def _moments(source: Source) -> tuple[str, ...]:
         value = source.map(Program.of("cast", 1, "float32"), value, part="wide")
     dtype = source.builder.dtype(value)
     mean = source.node("reduce", value, part="mean", axes=axes, kind="mean")
-    apart = source.map(
-        Program(2, (Step("sub", (0, 1)), Step("mul", (2, 2)))), value, mean, part="squares"
-    )
-    variance = source.node("reduce", apart, part="variance", axes=axes, kind="mean")
-    steps = (
-        Step("constant", (), (source.attribute("epsilon", 1e-5), dtype)), Step("add", (0, 1)),
-        Step("sqrt", (2,)), Step("constant", (), (1.0, dtype)), Step("div", (4, 3)),
-    )  # fmt: skip
-    inverse = source.map(Program(1, steps), variance, part="inverse_deviation")
+    draft = Draft(2)
+    apart = draft("sub", 0, 1)
+    draft("mul", apart, apart)
+    squares = source.map(draft.program, value, mean, part="squares")
+    variance = source.node("reduce", squares, part="variance", axes=axes, kind="mean")
+    draft = Draft(1)
+    added = draft("add", 0, draft.constant(source.attribute("epsilon", 1e-5), dtype))
+    draft("div", draft.constant(1.0, dtype), draft("sqrt", added))
+    inverse = source.map(draft.program, variance, part="inverse_deviation")
     return mean, inverse
