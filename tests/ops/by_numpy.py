@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeAlias
 
 import numpy as np
-from tests.ops import layers_by_numpy, movement_by_numpy, pools_by_numpy
+from tests.ops import indexing_by_numpy, layers_by_numpy, movement_by_numpy, pools_by_numpy
 
 from tilewright import dtypes
 from tilewright.expr.rounding import rough
@@ -53,7 +53,7 @@ def check(operator: Operator, got: Array, given: Mapping[str, Array], share: flo
 
 def _compute(operator: Operator, given: Mapping[str, Array]) -> Array:
     arrays = {name: array.astype(np.float64) for name, array in given.items()}
-    for family in (layers_by_numpy, movement_by_numpy, pools_by_numpy):
+    for family in (indexing_by_numpy, layers_by_numpy, movement_by_numpy, pools_by_numpy):
         if (made := family.compute(operator, arrays)) is not None:
             return made
     x = arrays["X"]
@@ -195,5 +195,8 @@ def _norm(
 def _reduction(op: Reduction | ArgMax, x: Array) -> Array:
     whole = x.reshape(op.shape)
     if isinstance(op, ArgMax):
-        return np.argmax(whole, op.axis).reshape(op.expression().shape)
+        seen = np.flip(whole, op.axis) if op.last else whole
+        found = (np.argmin if op.least else np.argmax)(seen, op.axis)
+        found = whole.shape[op.axis] - 1 - found if op.last else found
+        return found.reshape(op.expression().shape)
     return np.asarray(getattr(np, op.kind)(whole, axis=op.axes)).reshape(op.expression().shape)

@@ -22,11 +22,16 @@ from tilewright.ops.activation import (
 from tilewright.ops.conv import Conv
 from tilewright.ops.conv2d import Conv2d
 from tilewright.ops.depthwise import Depthwise, DepthwisePointwise
-from tilewright.ops.gather import Gather, GatherElements
+from tilewright.ops.einsum import Einsum
+from tilewright.ops.gather import Gather, GatherElements, GatherNd
 from tilewright.ops.matmul import Matmul
 from tilewright.ops.movement import Concat, Pad, Slice
 from tilewright.ops.recurrent import GruCell, LstmCell
+from tilewright.ops.reduce import ArgMax
 from tilewright.ops.resize import Resize
+from tilewright.ops.scan import Scan
+from tilewright.ops.scatter import ScatterElements, ScatterNd
+from tilewright.ops.sort import TopK
 from tilewright.ops.transposed import TransposedConv
 from tilewright.tuning.task import Operator
 
@@ -104,6 +109,25 @@ FAMILY_EDGES: tuple[Operator, ...] = (
     GatherElements((5, 7, 19), (4, 7, 19), 0),
     GatherElements((11, 13), (11, 17), -1, index_dtype="int32"),
     GatherElements((1, 1), (1, 1)),
+    GatherNd((5, 7, 19), (3, 4, 2)),
+    GatherNd((2, 3, 5, 4), (2, 3, 6, 1), 2, "int8"),
+    GatherNd((7,), (1,), index_dtype="int32"),
+    ScatterElements((5, 7), (9, 6), 0, "add"),
+    ScatterElements((5, 7, 2), (4, 3, 2), 1, "max", "int8"),
+    ScatterElements((3,), (1,), index_dtype="int32"),
+    ScatterNd((5, 7, 19), (4, 2), "mul"),
+    ScatterNd((5, 7), (2, 3, 1)),
+    ScatterNd((3, 3), (5, 2), "min", "bfloat16"),
+    Scan("sum", (3, 17, 2), 1, exclusive=True),
+    Scan("prod", (5,), reverse=True, dtype="int32"),
+    Scan("sum", (2, 33), dtype="float16"),
+    TopK((3, 17, 2), 5, 1),
+    TopK((33,), 33, least=True, dtype="int8"),
+    TopK((1,), 1),
+    Einsum("bij,bjk->bik", ((2, 5, 7), (2, 7, 19))),
+    Einsum("ii->i", ((5, 5),)),
+    Einsum("ij,k->", ((3, 4), (5,)), "bfloat16"),
+    ArgMax((5, 17), least=True, last=True, dtype="uint8"),
     Resize((1, 5, 7, 19), (1, 10, 14, 19)),
     Resize((1, 5, 7, 3), (1, 13, 11, 3), "linear"),
     Resize((1, 5, 7, 3), (1, 13, 11, 3), "linear", dtype="float16"),

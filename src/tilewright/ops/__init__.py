@@ -27,8 +27,9 @@ from tilewright.ops.conv import Conv
 from tilewright.ops.conv2d import Conv2d
 from tilewright.ops.dense import Dense
 from tilewright.ops.depthwise import Depthwise, DepthwisePointwise
+from tilewright.ops.einsum import Einsum
 from tilewright.ops.elementwise import Add, Relu, Transpose
-from tilewright.ops.gather import Gather, GatherElements
+from tilewright.ops.gather import Gather, GatherElements, GatherNd
 from tilewright.ops.matmul import Matmul
 from tilewright.ops.matvec import MatVec
 from tilewright.ops.movement import Concat, Pad, Slice
@@ -39,7 +40,10 @@ from tilewright.ops.quantized import Requantized
 from tilewright.ops.recurrent import GruCell, LstmCell
 from tilewright.ops.reduce import ArgMax, Reduction
 from tilewright.ops.resize import Resize
+from tilewright.ops.scan import Scan
+from tilewright.ops.scatter import ScatterElements, ScatterNd
 from tilewright.ops.softmax import LogSoftmax, Softmax
+from tilewright.ops.sort import TopK
 from tilewright.ops.transposed import TransposedConv
 
 __all__ = [
@@ -54,9 +58,11 @@ __all__ = [
     "Dense",
     "Depthwise",
     "DepthwisePointwise",
+    "Einsum",
     "Elu",
     "Gather",
     "GatherElements",
+    "GatherNd",
     "Gelu",
     "GlobalAveragePool",
     "GroupNorm",
@@ -80,6 +86,9 @@ __all__ = [
     "Requantized",
     "Resize",
     "RmsNorm",
+    "Scan",
+    "ScatterElements",
+    "ScatterNd",
     "Selu",
     "Shrink",
     "Sigmoid",
@@ -90,6 +99,7 @@ __all__ = [
     "Softsign",
     "Tanh",
     "ThresholdedRelu",
+    "TopK",
     "Transpose",
     "TransposedConv",
 ]

@@ -53,7 +53,7 @@ class ScatterElements:
 
     @property
     def name(self) -> str:
-        return _name("scatter elements", self) + f" along {self.axis % len(self.shape)}"
+        return _name("scatter elements", self, f" along {self.axis % len(self.shape)}")
 
     def expression(self) -> te.Tensor:
         axis = self.axis % len(self.shape)
@@ -178,11 +178,11 @@ def _check_kind(kind: str, dtype: str) -> None:
         raise ExpressionError(f"scatter with {kind} of bool: cast X and U, as to uint8.")
 
 
-def _name(kind: str, of: ScatterElements | ScatterNd) -> str:
+def _name(kind: str, of: ScatterElements | ScatterNd, along: str = "") -> str:
     given, at = (_by(extents) for extents in (of.shape, of.indices))
     by = "" if of.index_dtype == "int64" else f" {of.index_dtype}"
     how = "" if of.kind == "none" else f" with {of.kind}"
-    return f"{kind} {given} at {at}{by}{how}{fields.of(of.dtype)}"
+    return f"{kind} {given} at {at}{by}{how}{along}{fields.of(of.dtype)}"
 
 
 def _by(shape: Sequence[int]) -> str:

@@ -112,11 +112,9 @@ def test_arg(tmp_path: Path, op: str, options: dict[str, Any]) -> None:
 @pytest.mark.parametrize("axis", [None, 0, 1])
 def test_hardmax(tmp_path: Path, opset: int, axis: int | None) -> None:
     """Old operator sets see a matrix of what is before the axis and what follows."""
-    if opset == 13:
-        agrees(tmp_path, "Hardmax", [X], opset=13, **({} if axis is None else {"axis": axis}))
-        return
-    given = {} if axis is None else {"axis": axis}
-    compare(tmp_path, [helper.make_node("Hardmax", ["x"], ["y"], **given)], {"x": X}, opset=11)
+    given: dict[str, Any] = {} if axis is None else {"axis": axis}
+    node = helper.make_node("Hardmax", ["x"], ["y"], **given)
+    compare(tmp_path, [node], {"x": X}, opset=opset)
 
 
 @pytest.mark.parametrize("axis", [-1, 0, 1])

@@ -110,7 +110,7 @@ def test_expand(tmp_path: Path, given: tuple[int, ...], shape: tuple[int, ...]) 
 
 
 def test_expand_of_a_scalar_and_to_less(tmp_path: Path) -> None:
-    agrees(tmp_path, "Expand", [np.float32(3).reshape(()), whole(2, 3)], constant=(1,))
+    agrees(tmp_path, "Expand", [np.array(3, np.float32), whole(2, 3)], constant=(1,))
     agrees(tmp_path, "Expand", [X, whole(1)], constant=(1,))
 
 
