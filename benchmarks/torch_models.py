@@ -80,7 +80,7 @@ def torchvision(name: str) -> Case:
 def timm(name: str) -> Case:
     import timm
 
-    size = 224 if name.endswith("_224") else 96
+    size = 224 if name.endswith("_224") or name == "levit_128s" else 96
     return timm.create_model(name, pretrained=False), (torch.randn(1, 3, size, size),)
 
 

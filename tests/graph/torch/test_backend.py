@@ -14,7 +14,7 @@ from tests.graph.torch.models import Compiled, same  # noqa: E402
 from torch import nn  # noqa: E402
 
 import tilewright as tw  # noqa: E402
-from tilewright.graph.torch import Options  # noqa: E402
+from tilewright.graph.torch import Options, captured, specialise  # noqa: E402
 
 
 def test_training_is_left_to_pytorch() -> None:
@@ -48,6 +48,34 @@ def test_dropout_and_batch_statistics_in_training_mode() -> None:
     assert made.shape == (8, 2)
     assert not torch.equal(before, model[1].running_mean)
     assert compiled.kernels > 0
+
+
+def test_graphs_that_cannot_be_traced_are_left_to_pytorch(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*_: Any) -> Any:
+        raise RuntimeError("no rule for it")
+
+    monkeypatch.setattr(captured, "traced", fails)
+    model, x = nn.Linear(4, 3), torch.randn(2, 4)
+    with torch.inference_mode():
+        with pytest.warns(UserWarning, match="cannot trace: no rule for it"):
+            made = Compiled(model).run(x)
+        same(made, model(x))
+
+
+def test_parts_that_cannot_be_compiled_are_left_to_pytorch(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def fails(*_: Any, **__: Any) -> Any:
+        raise tw.errors.ModelError("too large.")
+
+    monkeypatch.setattr(specialise, "compile", fails)
+    model, x = nn.Linear(4, 3), torch.randn(2, 4)
+    compiled = Compiled(model)
+    with torch.inference_mode():
+        with pytest.warns(UserWarning, match=r"PyTorch runs 1 operators \(aten.addmm\): too large"):
+            made = compiled.run(x)
+        same(made, model(x))
+    assert not compiled.kernels
 
 
 def test_unknown_options_are_named() -> None:

@@ -123,7 +123,12 @@ class Captured:
 
             return started
 
-        return traced(self._graph, args, make)
+        try:
+            return traced(self._graph, args, make)
+        except Exception as error:  # whatever PyTorch raises on what it cannot trace
+            why = next(iter(str(error).splitlines()), type(error).__name__)
+            warnings.warn(f"PyTorch runs a graph that it cannot trace: {why}", stacklevel=4)
+            return self._graph
 
 
 def _sorted(graph: fx.GraphModule) -> tuple[tuple[int, ...], tuple[int, ...]]:

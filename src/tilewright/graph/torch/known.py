@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from operator import getitem
+from operator import attrgetter, getitem
 from typing import Any
 
 import torch
@@ -21,7 +21,7 @@ def known_values(
     with torch.no_grad():
         for node in module.graph.nodes:
             if node.op == "get_attr":
-                known[node] = getattr(module, node.target)
+                known[node] = attrgetter(node.target)(module)
             elif _can_be_known(node) and all(n in known for n in node.all_input_nodes):
                 args, kwargs = fx.map_arg((node.args, node.kwargs), lambda n: known[n])
                 known[node] = node.target(*args, **kwargs)

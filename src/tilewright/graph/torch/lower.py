@@ -22,7 +22,7 @@ def lower(
     constants: Mapping[fx.Node, Array],
 ) -> Graph:
     """Return a graph of `nodes`; raise `Refusal` or a `TilewrightError` if that cannot be."""
-    values = [Value(node.name, *described(node.meta["val"])) for node in inputs]
+    values = [Value(node.name, *described(node.meta.get("val"))) for node in inputs]
     scope = Scope(Builder(values, {}), constants)
     scope.values.update((node, node.name) for node in inputs)
     for node in nodes:
@@ -76,7 +76,7 @@ def refused(node: fx.Node, constants: Mapping[fx.Node, Array]) -> str:
 
 
 def _alone(node: fx.Node, inputs: Sequence[fx.Node], constants: Mapping[fx.Node, Array]) -> Made:
-    values = [Value(n.name, *described(n.meta["val"])) for n in inputs]
+    values = [Value(n.name, *described(n.meta.get("val"))) for n in inputs]
     scope = Scope(Builder(values, {}), constants)
     scope.values.update((n, n.name) for n in inputs)
     return _made(node, scope)
