@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,6 +10,8 @@ import numpy as np
 
 from tilewright.errors import ArgumentError
 from tilewright.graph.assemble import Work, assemble
+from tilewright.graph.budget import fit, ways
+from tilewright.graph.ir import Graph
 from tilewright.graph.model import Model
 from tilewright.graph.module import Module
 from tilewright.loops.interpret import packed
@@ -27,12 +30,15 @@ def compile(
     *,
     target: Target | str | None = None,
     threads: int | None = None,
+    weight_bytes: int | None = None,
 ) -> Module:
     """Compile a network with the best schedules on record, and a fallback for work without any.
 
     `records` may be the path of a database. Constants are packed now. `threads` is how many threads
     a run uses unless it says otherwise (default: the target's cores); work without records for so
-    many uses those for one. Raise TargetError if code for `target` cannot run here.
+    many uses those for one. `weight_bytes` is the most that packed weights may take: slower ways on
+    record are taken where those of the fastest do not fit. Raise TargetError if code for `target`
+    cannot run here, ArgumentError if no weights on record are so small.
     """
     if not isinstance(model, Model):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ArgumentError(
@@ -41,26 +47,29 @@ def compile(
         )
     if isinstance(records, str | Path):
         with Records(records, create=False) as opened:
-            return compile(model, opened, target=target, threads=threads)
+            return compile(model, opened, target=target, threads=threads, weight_bytes=weight_bytes)
     if records is not None and not isinstance(records, Records):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ArgumentError(
             f"cannot take schedules from {records!r:.60} ({type(records).__name__}): give Records, "
             "such as result.records, or the path of a database."
         )
+    whole = isinstance(weight_bytes, int) and not isinstance(weight_bytes, bool)
+    if weight_bytes is not None and not (whole and weight_bytes >= 0):
+        raise ArgumentError(
+            f"cannot keep the weights in weight_bytes={weight_bytes!r}: give the most bytes that "
+            "they may take, a whole number; None for no bound."
+        )
     target = target_of(target)
     check_runs_here(target)
     count = checked(threads, target.cores)
-    graph, artifacts = model.graph, dict[Operator, _Compiled]()
-    works: list[Work] = []
+    graph, works = model.graph, list[Work]()
+    compiled = _compiled(model, records, target, count, weight_bytes)
     ready: dict[tuple[int, str, str], tuple[np.ndarray, np.ndarray]] = {}  # the first holds its id
     for node, work in zip(graph.nodes, model.bound, strict=True):
         if work is None:
             continue
         operator, given = work.operator, work.given
-        if operator not in artifacts:
-            task = Task(operator, target, threads=count, cold=True)
-            artifacts[operator] = _compile(task, records, len(artifacts))
-        made = artifacts[operator]
+        made = compiled[operator]
         places: list[str | np.ndarray | Buffer] = []
         for buffer in made.artifact.parameters:
             if buffer.scope == "output":
@@ -69,7 +78,7 @@ def compile(
                 places.append(buffer)
             else:
                 value = given[buffer.source or buffer.name]
-                array = graph.constants.get(value) if isinstance(value, str) else value
+                array = _constant(graph, value)
                 if array is None:
                     assert isinstance(value, str)
                     places.append(value)
@@ -81,7 +90,7 @@ def compile(
                         ready[key] = (array, filled)
                     places.append(ready[key][1])
         works.append(Work(node, operator.name, made.task.flops, made.artifact, tuple(places)))
-    untuned = tuple(o.name for o, made in artifacts.items() if not made.tuned)
+    untuned = tuple(o.name for o, made in compiled.items() if not made.tuned)
     return Module(assemble(graph, works, target, count, untuned))
 
 
@@ -93,9 +102,31 @@ class _Compiled:
     tuned: bool
 
 
-def _compile(task: Task, records: Records | None, number: int) -> _Compiled:
-    trial = None if records is None else task.best_trial(records)
-    schedule = task.fallback() if trial is None else task.recorded(trial)
-    artifact = compile_nest(schedule.loops, task.target, f"op{number}")
-    shapes = {t.name: t.shape for t in task.expression.inputs}
-    return _Compiled(task, artifact, shapes, trial is not None)
+def _compiled(
+    model: Model, records: Records | None, target: Target, threads: int, weight_bytes: int | None
+) -> dict[Operator, _Compiled]:
+    """Choose a schedule for each different piece of work, and generate its code."""
+    held: dict[Operator, dict[str, set[int]]] = {}
+    for work in model.bound:
+        if work is not None:
+            arrays = held.setdefault(work.operator, defaultdict(set))
+            for tensor, value in work.given.items():
+                array = _constant(model.graph, value)
+                if array is not None:
+                    arrays[tensor].add(id(array))
+    tasks = model.tasks(target, threads)
+    choices = [
+        ways(task, records, {name: len(of) for name, of in arrays.items()}, weight_bytes is None)
+        for task, arrays in zip(tasks, held.values(), strict=True)
+    ]
+    made: dict[Operator, _Compiled] = {}
+    for task, operator, way in zip(tasks, held, fit(choices, weight_bytes), strict=True):
+        artifact = compile_nest(way.schedule.loops, target, f"op{len(made)}")
+        shapes = {t.name: t.shape for t in task.expression.inputs}
+        made[operator] = _Compiled(task, artifact, shapes, way.tuned)
+    return made
+
+
+def _constant(graph: Graph, value: str | np.ndarray) -> np.ndarray | None:
+    """Return an array that is given as it is or by its name; None if the graph computes it."""
+    return graph.constants.get(value) if isinstance(value, str) else value
