@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from tilewright.graph.onnx import (
     attention,
     blocks,
+    contrib,
     images,
     indexing,
     matrices,
@@ -178,6 +179,13 @@ IMPORTERS: Mapping[str, Callable[[Source], Made | tuple[Made, ...]]] = {
     "Upsample": resize.upsample,
     "Where": pointwise.function("select", 3),
     "Xor": pointwise.function("not_equal", 2),
+    "com.microsoft.BiasGelu": contrib.gelu(tanh=False),
+    "com.microsoft.FastGelu": contrib.gelu(tanh=True),
+    "com.microsoft.FusedMatMul": contrib.fused_matmul,
+    "com.microsoft.Gelu": contrib.gelu(tanh=False),
+    "com.microsoft.QuickGelu": contrib.quick_gelu,
+    "com.microsoft.SkipLayerNormalization": contrib.skip_norm(rms=False),
+    "com.microsoft.SkipSimplifiedLayerNormalization": contrib.skip_norm(rms=True),
 }
 
 

@@ -78,7 +78,7 @@ def import_nodes(
 def _translate(source: Source, dialect: Dialect, wanted: set[str]) -> None:
     """Put the outputs of a node into its scope; raise `Refusal` if that cannot be."""
     scope, outputs = source.scope, source.outputs
-    importer = IMPORTERS.get(source.op) if source.standard else None
+    importer = IMPORTERS.get(source.op if source.standard else f"{source.domain}.{source.op}")
     understood = importer is not None or has_function(source)
     if source.standard and onnx.defs.has(source.op) and not control.holds_graphs(source.proto):
         _check(source.proto, dialect)

@@ -63,7 +63,8 @@ class Source:
         self.op, self.builder = proto.op_type, scope.builder
         self.inputs, self.outputs = tuple(proto.input), tuple(proto.output)
         self.name = proto.name or next(iter(self.outputs), "")
-        self.standard = proto.domain in ("", "ai.onnx")
+        self.domain = proto.domain
+        self.standard = self.domain in ("", "ai.onnx")
         self.attributes = {a.name: a for a in proto.attribute}
 
     def has(self, index: int) -> bool:
