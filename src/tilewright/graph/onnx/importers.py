@@ -187,8 +187,3 @@ IMPORTERS: Mapping[str, Callable[[Source], Made | tuple[Made, ...]]] = {
     "com.microsoft.SkipLayerNormalization": contrib.skip_norm(rms=False),
     "com.microsoft.SkipSimplifiedLayerNormalization": contrib.skip_norm(rms=True),
 }
-
-
-def supported() -> str:
-    """List the operators that are understood."""
-    return ", ".join(sorted(IMPORTERS))

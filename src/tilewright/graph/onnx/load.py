@@ -13,7 +13,7 @@ from tilewright.errors import ModelError
 from tilewright.graph.builder import Builder, renamed
 from tilewright.graph.ir import Graph
 from tilewright.graph.onnx.check import check_graph, check_outputs
-from tilewright.graph.onnx.importers import supported
+from tilewright.graph.onnx.importers import IMPORTERS
 from tilewright.graph.onnx.inputs import OpenShapesError, inputs_of
 from tilewright.graph.onnx.nodes import Dialect, import_nodes
 from tilewright.graph.onnx.read import constants_of, read
@@ -75,8 +75,8 @@ def _unsupported(path: str, refusals: list[str]) -> str:
         [
             f"cannot load {path}: {count} not supported.",
             *refusals,
-            f"supported are {supported()}, what ONNX states in terms of these, and every operator "
-            "on constants.",
+            f"{len(IMPORTERS)} operators are supported (docs/onnx.md lists them), what ONNX states "
+            "in terms of these, and every operator on constants.",
             "Export the model for inference (eval mode), or replace these nodes.",
         ]
     )
