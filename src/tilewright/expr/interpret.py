@@ -82,6 +82,7 @@ BINARY = {
 }
 REDUCE = {"sum": np.sum, "max": np.max, "min": np.min, "prod": np.prod}
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
+_FEW = 16  # a sum of so many, as of Winograd's transforms, is done without BLAS
 
 
 def evaluate(
@@ -186,9 +187,29 @@ def contract(arrays: Sequence[Any], axes: Sequence[Axis], rank: int) -> np.ndarr
         operands.append((array.reshape([array.shape[d] for d in keep]), keep))
     missing = set(range(len(axes))) - {d for _, keep in operands for d in keep}
     operands += [(np.ones(axes[d].extent, operands[0][0].dtype), [d]) for d in sorted(missing)]
-    terms = ",".join("".join(_LETTERS[d] for d in keep) for _, keep in operands)
-    spec = f"{terms}->{''.join(_LETTERS[:rank])}"
-    return np.einsum(spec, *[array for array, _ in operands], optimize=True)
+    terms = ["".join(_LETTERS[d] for d in keep) for _, keep in operands]
+    arrays = [array for array, _ in operands]
+    result = _LETTERS[:rank]
+    if math.prod(axis.extent for axis in axes[rank:]) <= _FEW:
+        return _by_pairs(terms, arrays, result)
+    return np.einsum(f"{','.join(terms)}->{result}", *arrays, optimize=True)
+
+
+def _by_pairs(terms: list[str], arrays: list[np.ndarray], result: str) -> np.ndarray:
+    """Sum a product as einsum does, two factors at a time, without BLAS.
+
+    For sums of a few numbers that is as fast; but BLAS has its threads do them, and where another
+    process has one of their cores, waits for it at each of thousands of small products.
+    """
+    path, _ = np.einsum_path(f"{','.join(terms)}->{result}", *arrays, optimize="greedy")
+    for places in path[1:]:
+        taken = sorted(places, reverse=True)
+        factor_terms, factor_arrays = [terms.pop(i) for i in taken], [arrays.pop(i) for i in taken]
+        wanted = {*result, *"".join(terms)}
+        left = "".join(sorted(wanted & {*"".join(factor_terms)})) if terms else result
+        arrays.append(np.einsum(f"{','.join(factor_terms)}->{left}", *factor_arrays))
+        terms.append(left)
+    return arrays[0]
 
 
 def factors(value: Scalar) -> list[Scalar]:
