@@ -102,7 +102,9 @@ def _open(inputs: Sequence[tuple[str, str, list[int | str]]], path: str) -> str:
     """Say which inputs are open, and how their shapes are given."""
     examples: dict[str, tuple[int, ...]] = {}
     for name, shown, stated in inputs:
-        guess = tuple(e if isinstance(e, int) and e else _guess(stated, i) for i, e in enumerate(stated))
+        guess = tuple(
+            e if isinstance(e, int) and e else _guess(stated, i) for i, e in enumerate(stated)
+        )
         examples[name] = (1, 3, 224, 224) if shown == "unknown" else guess
     which = ", ".join(f"{name!r} of shape {shown}" for name, shown, _ in inputs)
     options = " ".join(f"--shape {name}={_text(shape)}" for name, shape in examples.items())
