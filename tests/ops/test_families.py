@@ -176,7 +176,7 @@ def test_movement_copies_what_is_not_a_number():
         (lambda: Pad((4,), (-1,), (0,)), "at least 0"),
         (lambda: Resize((4,), (4, 4)), "for each dimension"),
         (lambda: Resize((4,), (0,)), "at least 1"),
-        (lambda: Resize((4,), (8,), "cubic"), "nearest, linear"),
+        (lambda: Resize((4,), (8,), "quintic"), "nearest, linear, cubic"),
         (lambda: Resize((4,), (8,), "linear", dtype="int32"), "takes floats"),
         (lambda: Gather((4,), (2,), 1), "from -1 to 0"),
         (lambda: Gather((4,), (0,)), "at least 1"),
