@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tilewright.errors import ArgumentError
+from tilewright.errors import ArgumentError, ModelError
 from tilewright.graph.assemble import Work, assemble
 from tilewright.graph.budget import fit, ways
 from tilewright.graph.ir import Graph
@@ -18,7 +18,7 @@ from tilewright.loops.interpret import packed
 from tilewright.loops.nodes import Buffer
 from tilewright.records.store import Records
 from tilewright.runtime.artifact import Artifact, check_runs_here, compile_nest
-from tilewright.runtime.memory import aligned
+from tilewright.runtime.memory import aligned, physical
 from tilewright.runtime.threads import checked
 from tilewright.target import Target, target_of
 from tilewright.tuning.task import Operator, Task
@@ -63,6 +63,7 @@ def compile(
     check_runs_here(target)
     count = checked(threads, target.cores)
     graph, works = model.graph, list[Work]()
+    _check_memory(model)
     compiled = _compiled(model, records, target, count, weight_bytes)
     ready: dict[tuple[int, str, str], tuple[np.ndarray, np.ndarray]] = {}  # the first holds its id
     for node, work in zip(graph.nodes, model.bound, strict=True):
@@ -130,3 +131,17 @@ def _compiled(
 def _constant(graph: Graph, value: str | np.ndarray) -> np.ndarray | None:
     """Return an array that is given as it is or by its name; None if the graph computes it."""
     return graph.constants.get(value) if isinstance(value, str) else value
+
+
+def _check_memory(model: Model) -> None:
+    """Refuse a network whose inputs and outputs alone are larger than the machine's memory."""
+    values = model.graph.values
+    ends = [*model.graph.inputs, *(values[name] for name in dict.fromkeys(model.graph.outputs))]
+    wanted, there = sum(value.nbytes for value in ends), physical()
+    largest = max((value.nbytes for value in values.values()), default=0)
+    if max(wanted, largest) > there:
+        most = max(values.values(), key=lambda value: value.nbytes)
+        raise ModelError(
+            f"cannot compile this network: it needs {max(wanted, largest):,} bytes for its values, "
+            f"of which {most} is the largest, and this machine has {there:,}. Give smaller shapes."
+        )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from math import prod
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -35,7 +36,7 @@ class Value:
 
     @property
     def nbytes(self) -> int:
-        return int(np.prod(self.shape, dtype=np.int64)) * dtypes.nbytes(self.dtype)
+        return prod(self.shape) * dtypes.nbytes(self.dtype)
 
     @property
     def type(self) -> Type:

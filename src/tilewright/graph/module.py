@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from os import PathLike
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tilewright.errors import ArgumentError
@@ -12,6 +11,7 @@ from tilewright.graph.executable import Call, Executable
 from tilewright.graph.inputs import checked_inputs
 from tilewright.graph.ir import Value
 from tilewright.graph.linked import Linked
+from tilewright.graph.paths import path_of
 from tilewright.runtime.threads import checked
 from tilewright.target import Target
 
@@ -75,7 +75,7 @@ class Module:
         """Bytes of the packed weights, which all calls share."""
         return sum(weight.nbytes for weight in self.executable.weights)
 
-    def __call__(self, *arrays: Any, threads: int | None = None, **named: Any) -> Any:
+    def __call__(self, /, *arrays: Any, threads: int | None = None, **named: Any) -> Any:
         """Run the network; return its output, or a tuple of them.
 
         Arrays are given in the order of `inputs`, or by name. Raise ArgumentError, which lists all
@@ -95,7 +95,8 @@ class Module:
 
     def profile(self, *arrays: Any, threads: int | None = None, repeats: int = 20) -> Profile:
         """Time the network as a whole and kernel by kernel, `repeats` times each."""
-        if repeats < 1:
+        whole = isinstance(repeats, int) and not isinstance(repeats, bool)  # pyright: ignore[reportUnnecessaryIsInstance]
+        if not whole or repeats < 1:
             raise ArgumentError(f"cannot profile with repeats={repeats}: give a number from 1.")
         count, given = checked(threads, self.threads), checked_inputs(self.inputs, arrays, {})
         context = self._taken()
@@ -108,7 +109,7 @@ class Module:
         """Write all of it to one file, which `tilewright.load` reads; nothing if that fails."""
         from tilewright.graph.twm import save
 
-        save(self.executable, Path(path))
+        save(self.executable, path_of("save a module to", path))
 
     def export(self, path: str | PathLike[str], name: str | None = None) -> Library:
         """Write a shared library with a C header beside it, to run the network without Python.
@@ -117,7 +118,13 @@ class Module:
         """
         from tilewright.graph.export import export
 
-        return export(self.executable, Path(path), name)
+        return export(self.executable, path_of("export a module to", path), name)
+
+    def __reduce__(self) -> Any:
+        raise ArgumentError(
+            "a compiled network cannot be pickled or copied, as it is machine code in this "
+            "process: save('net.twm') keeps it, tilewright.load('net.twm') brings it back."
+        )
 
     def _taken(self) -> Context:
         try:

@@ -36,9 +36,10 @@ from tilewright.errors import ModelError
 from tilewright.graph.executable import Array, Executable, verify
 from tilewright.graph.header import Reader, described, executable_of, target_of_header
 from tilewright.graph.module import Module
+from tilewright.graph.paths import path_of
 from tilewright.graph.plan import aligned
 from tilewright.runtime.artifact import check_runs_here
-from tilewright.runtime.memory import empty
+from tilewright.runtime.memory import empty, physical
 
 MAGIC = b"\x89TWM\r\n\x1a\n"
 VERSION = 1
@@ -74,7 +75,7 @@ def load(path: str | PathLike[str]) -> Module:
     It holds machine code: load only files that come from where you trust. Raise ModelError for a
     file that is damaged or none of ours, TargetError for one whose code cannot run on this machine.
     """
-    path = Path(path)
+    path = path_of("load", path)
     try:
         with open(path, "rb") as file:
             whole = _read(file)
@@ -189,7 +190,7 @@ def _parsed(file: _File) -> Executable:
     codes = [part.tobytes() for part in parts[:kernels]]
     executable = verify(executable_of(header, codes, parts[kernels:]))
     wanted = executable.arena + sum(v.nbytes for v in (*executable.inputs, *executable.outputs))
-    there = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    there = physical()
     if wanted > there:
         raise ValueError(f"a run of it needs {wanted} bytes, and this machine has {there}")
     return executable

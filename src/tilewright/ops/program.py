@@ -145,6 +145,14 @@ class Program:
         )
         return Program(self.inputs, tuple(steps))
 
+    @property
+    def depth(self) -> int:
+        """How many steps the longest way from an input to the result has."""
+        depths = [0] * self.inputs
+        for step in self.steps:
+            depths.append(1 + max((depths[n] for n in step.operands), default=0))
+        return depths[-1]
+
     def size(self, dtypes: Sequence[str]) -> int:
         """Return of how many parts the expression is made: a value that is read twice counts so.
 

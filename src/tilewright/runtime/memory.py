@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Sequence
 from ctypes import addressof, c_char
 from typing import Any
@@ -36,3 +37,8 @@ def aligned(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     copy = empty(array.shape, array.dtype.name)
     copy[...] = array
     return copy
+
+
+def physical() -> int:
+    """Return how many bytes of memory this machine has."""
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")

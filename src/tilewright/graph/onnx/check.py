@@ -22,6 +22,7 @@ def check_graph(graph: onnx.GraphProto, path: str) -> None:
         or _twice("outputs", (value.name for value in graph.output))
         or _twice("constants", (tensor.name for tensor in graph.initializer))
         or _redefined(graph)
+        or _unmade(graph)
         or _disordered(graph)
     )
     if problem:
@@ -111,6 +112,18 @@ def _redefined(graph: onnx.GraphProto) -> str:
             if name in made:
                 return f"{_shown(node)} makes {name!r}, which is made already, as {made[name]}"
             made[name] = f"an output of {_shown(node)}"
+    return ""
+
+
+def _unmade(graph: onnx.GraphProto) -> str:
+    """Say which node reads what no node makes, and what is neither an input nor a constant."""
+    made = {value.name for value in graph.input} | {tensor.name for tensor in graph.initializer}
+    made |= {tensor.values.name for tensor in graph.sparse_initializer}
+    made |= {name for node in graph.node for name in node.output}
+    for node in graph.node:
+        for name in filter(None, node.input):
+            if name not in made:
+                return f"{_shown(node)} reads {name!r}, but nothing makes it"
     return ""
 
 

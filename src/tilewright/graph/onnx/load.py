@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from os import PathLike
 
@@ -12,7 +13,7 @@ from tilewright import dtypes
 from tilewright.errors import ModelError
 from tilewright.graph.builder import Builder, renamed
 from tilewright.graph.ir import Graph
-from tilewright.graph.onnx.check import check_graph, check_outputs
+from tilewright.graph.onnx.check import MAX_ELEMENTS, check_graph, check_outputs
 from tilewright.graph.onnx.importers import IMPORTERS
 from tilewright.graph.onnx.inputs import OpenShapesError, inputs_of
 from tilewright.graph.onnx.nodes import Dialect, import_nodes
@@ -22,9 +23,9 @@ from tilewright.graph.onnx.source import Refusal, Scope
 
 def load(
     path: str | PathLike[str] | onnx.ModelProto,
-    shapes: Mapping[str, Sequence[int]] | None = None,
+    shapes: Mapping[str, Sequence[int] | int] | None = None,
 ) -> Graph:
-    """Read the model at `path`; `shapes` gives the shape of inputs that the model leaves open.
+    """Read the model at `path`; `shapes` fixes inputs, or dimensions by name, that it leaves open.
 
     The graph has the model's own layout (channels first); what depends only on constants and on
     shapes is computed here. Raises `ModelError` if the file is missing, broken or too old, and once
@@ -39,6 +40,11 @@ def load(
         inputs, problems = (), [str(error)]
     scope = Scope(Builder(inputs, {}), constants_of(model, name))
     for value in inputs:
+        if math.prod(value.shape) > MAX_ELEMENTS:
+            raise ModelError(
+                f"cannot load {name}: its input {value} has {math.prod(value.shape):g} elements, "
+                "too many.\n  Give a smaller shape."
+            )
         if value.nbytes:
             scope.values[value.name] = value.name
         else:  # it can have only one value

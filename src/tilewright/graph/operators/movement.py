@@ -52,7 +52,7 @@ class Transpose(ByKernel):
     def compute(
         self, arrays: Sequence[np.ndarray], inputs: Sequence[Type], attributes: Attributes
     ) -> np.ndarray:
-        return np.ascontiguousarray(arrays[0].transpose(ints(attributes, "perm")))
+        return arrays[0].transpose(ints(attributes, "perm"))
 
     def work(self, inputs: Sequence[Type], attributes: Attributes) -> Work:
         shape, perm = merged_order(inputs[0].shape, ints(attributes, "perm"))

@@ -14,6 +14,7 @@ from tilewright.graph.passes.absorb import absorb
 from tilewright.ops.program import Program, Step
 
 MAX_PARTS = 256  # of one value: a program that reads an operand twice repeats what made it
+MAX_DEPTH = 64  # steps one after another; half of what a value may have
 MAX_INPUTS = 8
 
 # What makes each element once, in a register, before a program reads it any number of times.
@@ -113,4 +114,4 @@ def _joined(maker: Node, reader: Node, operand: str) -> tuple[tuple[str, ...], P
 
 
 def _large(program: Program, dtypes: list[str]) -> bool:
-    return program.size(dtypes) > MAX_PARTS
+    return program.depth > MAX_DEPTH or program.size(dtypes) > MAX_PARTS
