@@ -128,6 +128,22 @@ def test_a_c_program_runs_the_network(module: Module, tmp_path: Path):
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize("driver", [True, False])
+def test_paths_may_hold_what_they_like(
+    shared: Module, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, driver: bool
+):
+    if not driver:
+        if not any(map(shutil.which, ("ld", "ld.lld"))):
+            pytest.skip("there is no linker")
+        monkeypatch.setattr(link, "_DRIVERS", ())
+    folder = tmp_path / "my nets, all $of 'them'"
+    folder.mkdir()
+    x = np.linspace(-1, 1, 128, dtype=np.float32).reshape(8, 16)
+    made = shared.export(folder / "a net, b.so")
+    np.testing.assert_array_equal(run(made, [x], shared, 1)[0], shared(x))
+    assert sorted(p.name for p in folder.iterdir()) == ["a net, b.so", "a_net__b.h"]
+
+
 def test_a_loaded_module_can_be_exported(module: Module, tmp_path: Path):
     module.save(tmp_path / "net.twm")
     made = tw.load(tmp_path / "net.twm").export(tmp_path / "net.so")

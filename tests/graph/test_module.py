@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -149,6 +150,7 @@ def test_all_that_is_wrong_is_said_at_once(tmp_path: Path):
             ["a: float32 2x3 is given as float64 2x3", "b: float32 2x3 is given as float32 3x2"],
         ),
         (lambda: module([1.0], b=good), ["a: float32 2x3 is given as list"]),
+        (lambda: module({"a": good, "b": good}), ["given as dict", "write net(**arrays)"]),
         (lambda: module(good, good, c=good, d=3), ["no input 'c'", "no input 'd'"]),
         (lambda: module(good, good, good), ["3 arrays for 2 inputs"]),
         (lambda: module(good, good, a=good), ["'a' is given twice"]),
@@ -206,6 +208,16 @@ def test_a_profile_has_every_kernel(module: Module, image: np.ndarray):
     for timed in (*made.calls, made.whole):
         assert len(timed.seconds) == 3
         assert 0 < timed.least <= timed.median
+    assert re.fullmatch(rf"Profile\({len(made.calls)} kernels, [\d.]+ ms in one call\)", repr(made))
+    head, *rows, last = str(made).splitlines()
+    assert re.fullmatch(r"node +work +min us +median us +share", head)
+    assert len(rows) == len(made.calls)
+    for row, timed in zip(rows, made.calls, strict=True):
+        assert timed.call is not None
+        assert row.startswith(timed.call.node)
+        assert re.search(rf" {re.escape(timed.call.work)} +[\d.]+ +[\d.]+ +\d+%$", row)
+        assert len(row) == len(head)
+    assert f"{len(made.calls)} kernels, " in last
     with pytest.raises(ArgumentError, match="repeats=0"):
         module.profile(image, repeats=0)
 

@@ -34,10 +34,39 @@ class Timed:
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """`calls` are the kernels' in the order in which they run, `whole` is that of all in one."""
+    """`calls` are the kernels' in the order in which they run, `whole` is that of all in one.
+
+    `print(profile)` shows a table of them.
+    """
 
     calls: tuple[Timed, ...]
     whole: Timed
+
+    def __repr__(self) -> str:
+        return f"Profile({len(self.calls)} kernels, {self.whole.median * 1e3:.3f} ms in one call)"
+
+    def __str__(self) -> str:
+        total = sum(timed.median for timed in self.calls)
+        rows = [("node", "work", "min us", "median us", "share")]
+        for timed in self.calls:
+            assert timed.call is not None
+            share = timed.median / max(total, 1e-9)
+            times = f"{timed.least * 1e6:.1f}", f"{timed.median * 1e6:.1f}", f"{share:.0%}"
+            rows.append((timed.call.node, timed.call.work, *times))
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        lines = [
+            "  ".join(
+                text.ljust(width) if i < 2 else text.rjust(width)
+                for i, (text, width) in enumerate(zip(row, widths, strict=True))
+            )
+            for row in rows
+        ]
+        plural = "s" * (len(self.calls) != 1)
+        lines.append(
+            f"{len(self.calls)} kernel{plural}, {total * 1e3:.3f} ms in all; the whole network in "
+            f"one call: {self.whole.median * 1e3:.3f} ms (min {self.whole.least * 1e3:.3f})"
+        )
+        return "\n".join(lines)
 
 
 class Context:
@@ -57,7 +86,7 @@ class Context:
         nbytes = self._linked.executable.arena
         return f"Context({nbytes} bytes of memory, threads={self._threads})"
 
-    def __call__(self, *arrays: Any, threads: int | None = None, **named: Any) -> Any:
+    def __call__(self, /, *arrays: Any, threads: int | None = None, **named: Any) -> Any:
         """Run the network; return its output, or a tuple of them, in new arrays.
 
         Arrays are given in the order of the inputs, or by name. Raise ArgumentError, which lists

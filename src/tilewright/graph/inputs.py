@@ -38,7 +38,7 @@ def checked_inputs(
             continue
         raw = given[name]
         if not hasattr(raw, "__dlpack__"):
-            problems.append(f"{value} is given as {type(raw).__name__}")
+            problems.append(f"{value} is given as {type(raw).__name__}{_by_name(raw)}")
             continue
         try:
             raw = as_array(str(value), raw)
@@ -46,12 +46,24 @@ def checked_inputs(
             problems.append(str(error).rstrip("."))
             continue
         if raw.shape != value.shape or raw.dtype != dtypes.numpy(value.dtype):
-            problems.append(f"{value} is given as {raw.dtype} {'x'.join(map(str, raw.shape))}")
+            given_as = f"{raw.dtype} {'x'.join(map(str, raw.shape))}"
+            problems.append(f"{value} is given as {given_as}{_converted(value, raw)}")
         checked.append(np.require(raw, requirements=("C", "A")))
     if problems:
         listed = ", ".join(map(str, inputs))
         raise ArgumentError(f"cannot run: {'; '.join(problems)}. The inputs are {listed}.")
     return checked
+
+
+def _by_name(raw: Any) -> str:
+    return ", for arrays by name write net(**arrays)" if isinstance(raw, Mapping) else ""
+
+
+def _converted(value: Value, raw: Array) -> str:
+    """Say how to convert integers to others, which many make by mistake; nothing of the rest."""
+    kinds = raw.dtype.kind, dtypes.numpy(value.dtype).kind
+    convertible = raw.shape == value.shape and all(kind in "iu" for kind in kinds)
+    return f' (convert it: .astype("{value.dtype}"))' if convertible else ""
 
 
 def _plain(inputs: Sequence[Value], arrays: tuple[Any, ...]) -> bool:

@@ -77,13 +77,14 @@ class Model:
 
 def load_onnx(
     path: str | PathLike[str] | onnx.ModelProto,
-    shapes: Mapping[str, Sequence[int]] | None = None,
+    shapes: Mapping[str, Sequence[int] | int] | None = None,
     *,
     tolerance: float = TOLERANCE,
 ) -> Model:
     """Load a network from an ONNX file, or from an `onnx.ModelProto`.
 
-    `shapes` fixes inputs whose shape the file leaves open, as in `{"input": (1, 3, 224, 224)}`.
+    `shapes` fixes inputs whose shape the file leaves open, as in `{"input": (1, 3, 224, 224)}`, or
+    all dimensions of a name, as in `{"batch": 1}`.
     `tolerance` is the error, as a share of a layer's largest result, that a convolution may add to
     that of rounding: it admits Winograd's method, whose error is stated; 0 forbids it.
     Raise ModelError for a missing or broken file, for open shapes, and for operators that are not

@@ -287,3 +287,67 @@ def test_initializers_may_be_listed_as_inputs(tmp_path: Path) -> None:
     constants = {"c": np.ones(2, np.float32)}
     path = write(tmp_path / "m.onnx", nodes, {"x": (2,), "c": (2,)}, constants)
     assert [value.name for value in load(path).inputs] == ["x"]
+
+
+SUM = [make_node("Add", ["x", "z"], ["y"])]
+
+
+def pair(tmp_path: Path) -> Path:
+    inputs: dict[str, Any] = {"x": ("batch", "seq"), "z": ("batch", 1)}
+    return write(tmp_path / "m.onnx", SUM, inputs, {})
+
+
+def test_dimensions_are_fixed_by_name(tmp_path: Path) -> None:
+    path = pair(tmp_path)
+    wanted = (Value("x", (2, 5)), Value("z", (2, 1)))
+    forms: list[dict[str, Any]] = [
+        {"batch": 2, "seq": 5}, {"batch": (2,), "seq": [np.int64(5)]}, {"batch": 2, "x": (2, 5)},
+    ]  # fmt: skip
+    for shapes in forms:
+        assert load(path, shapes).inputs == wanted
+
+
+def test_an_input_may_have_the_name_of_a_dimension(tmp_path: Path) -> None:
+    matrix = write(tmp_path / "m.onnx", RELU, {"x": ("x", 3)}, {})
+    assert load(matrix, {"x": 2}).inputs == load(matrix, {"x": (2, 3)}).inputs
+    assert load(matrix, {"x": (2,)}).inputs[0].shape == (2, 3)
+    vector = write(tmp_path / "v.onnx", RELU, {"x": ("x",)}, {})
+    assert load(vector, {"x": (4,)}).inputs == load(vector, {"x": 4}).inputs
+
+
+@pytest.mark.parametrize(
+    ("shapes", "said"),
+    [
+        (
+            {"x": (2, 5)},
+            "('z' of shape batchx1); a model compiles for fixed ones.\n"
+            "  Give them: shapes={'z': (2, 1)} in Python, --shape z=2x1 on the command line.\n"
+            "  Or fix dimensions by name, wherever they occur: shapes={'batch': 2}, "
+            "--shape batch=2.",
+        ),
+        ({"seq": 5}, "shapes={'x': (1, 5), 'z': (1, 1)} in Python"),
+        ({"seq": 5}, "('x' of shape batchx5, 'z' of shape batchx1)"),
+        ({}, "--shape batch=1 --shape seq=1."),
+        ({"batch": 3, "x": (2, 5)}, "'batch' of"),
+        ({"batch": 3, "x": (2, 5)}, "the shape 2x5, given for input 'x', makes it 2."),
+        ({"batch": 0}, "cannot be 0: give a size from 1"),
+        ({"batch": -1}, "cannot be -1: give a size from 1"),
+        ({"width": 3}, "its inputs: x, z\n  its named dimensions: batch, seq"),
+        ({"x": 3}, "cannot read shape 3 of input 'x'"),
+        ({"batch": True}, "cannot read shape True"),
+        ({"batch": (1, 2)}, "no such input"),
+    ],
+)
+def test_dimensions_that_cannot_be(tmp_path: Path, shapes: dict[str, Any], said: str) -> None:
+    with pytest.raises(ModelError) as error:
+        load(pair(tmp_path), shapes)
+    assert said in str(error.value)
+
+
+def test_a_compiled_network_is_told_from_a_model(tmp_path: Path) -> None:
+    path = tmp_path / "net.twm"
+    path.write_bytes(b"\x89TWM")
+    with pytest.raises(
+        ModelError, match=r"net\.twm: it is a compiled network.*\n.*tilewright\.load"
+    ):
+        load(path)

@@ -22,16 +22,14 @@ _MATH = {True: ("-lm",), False: ("-l:libm.so.6", "-l:libc.so.6")}
 
 @dataclass(frozen=True, slots=True)
 class Linker:
-    """A command that links; a `driver` knows where the C library is, and wants `-Wl,` before."""
+    """A command that links; a `driver` knows where the C library is, and hands on to a linker."""
 
     command: tuple[str, ...]
     driver: bool
 
-    def arguments(self, options: Sequence[str]) -> list[str]:
-        words = [option.split(" ") for option in options]
-        if self.driver:
-            return [",".join(["-Wl", *each]) for each in words]
-        return [word for each in words for word in each]
+    def arguments(self, words: Sequence[str]) -> list[str]:
+        """Return words for the linker; paths among them may hold spaces and commas."""
+        return [part for word in words for part in (("-Xlinker", word) if self.driver else (word,))]
 
 
 def found(architecture: str) -> Iterator[Linker]:
@@ -62,7 +60,7 @@ def link(
     to install, if nothing can link.
     """
     options = (
-        f"--version-script={exports}", f"-soname={output.name}", "-z defs", "-z noexecstack",
+        f"--version-script={exports}", f"-soname={output.name}", "-z", "defs", "-z", "noexecstack",
         "--gc-sections",
     )  # fmt: skip
     choices = [*_OPENMP, (str(serial),)] if serial else [()]

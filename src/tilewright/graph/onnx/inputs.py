@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,27 +17,30 @@ class OpenShapesError(ModelError):
     """Inputs whose shapes the model leaves open and the caller did not give."""
 
 
+Extents = list[int | str]  # as the model states them: a size, a name, "?" for one without a name
+
+
 def inputs_of(
-    model: onnx.ModelProto, shapes: Mapping[str, Sequence[int]] | None, path: str
+    model: onnx.ModelProto, shapes: Mapping[str, Sequence[int] | int] | None, path: str
 ) -> tuple[Value, ...]:
     """Return the inputs of `model`, of `shapes` where given.
 
+    `shapes` holds shapes of inputs, and sizes of dimensions by the names that the model gives them.
     Raise `OpenShapesError`, once for all, if some are open, and `ModelError` for other mistakes.
     """
     stored = {tensor.name for tensor in model.graph.initializer}
     protos = [proto for proto in model.graph.input if proto.name not in stored]
     names = [proto.name for proto in protos]
-    given = _given(shapes, names[0] if names else "input")
-    unknown = [name for name in given if name not in names]
-    if unknown:
-        raise ModelError(
-            f"a shape was given for {', '.join(unknown)}, but {path} has no such input.\n"
-            f"  its inputs: {', '.join(names)}"
-        )
+    every = {proto.name: _stated(proto, path) for proto in protos}
+    given, sizes = _sorted(_given(shapes, names[0] if names else "input"), every, path)
+    every = {
+        name: [sizes.get(e, e) if isinstance(e, str) else e for e in stated]
+        for name, stated in every.items()
+    }
     values: list[Value] = []
-    open_: list[tuple[str, str, list[int | str]]] = []
+    open_: list[tuple[str, str, Extents]] = []
     for proto in protos:
-        stated = _stated(proto, path)
+        stated = every[proto.name]
         known = proto.type.tensor_type.HasField("shape")
         extents = [extent for extent in stated if isinstance(extent, int) and extent > 0]
         dtype = str(onnx.helper.tensor_dtype_to_np_dtype(proto.type.tensor_type.elem_type))
@@ -48,24 +51,97 @@ def inputs_of(
         else:
             open_.append((proto.name, _text(stated) if known else "unknown", stated))
     if open_:
-        raise OpenShapesError(_open(open_, path))
+        found = {
+            name: extent
+            for at, shape in given.items()
+            for name, extent in zip(every[at], shape, strict=False)
+            if isinstance(name, str) and name != "?"
+        }
+        raise OpenShapesError(_open(open_, found, path))
     return tuple(values)
 
 
-def _given(shapes: Any, example: str) -> dict[str, tuple[int, ...]]:
-    """Return the shapes that a caller gave, by input; refuse what does not read as such."""
-    how = f"give a dict of tuples, as in shapes={{{example!r}: (1, 3, 224, 224)}}"
+def _given(shapes: Any, example: str) -> dict[str, tuple[int, ...] | int]:
+    """Return the shapes and sizes that a caller gave; refuse what does not read as such."""
+    how = (
+        f"give a dict of tuples, as in shapes={{{example!r}: (1, 3, 224, 224)}}, or of sizes of "
+        "dimensions that the model names"
+    )
     if shapes is None:
         return {}
     if not isinstance(shapes, Mapping):
         raise ModelError(f"cannot read shapes={shapes!r}: {how}.")
-    found: dict[str, tuple[int, ...]] = {}
+    found: dict[str, tuple[int, ...] | int] = {}
     for name, shape in shapes.items():  # pyright: ignore[reportUnknownVariableType]
+        if isinstance(shape, int | np.integer) and not isinstance(shape, bool):
+            found[str(name)] = int(shape)  # pyright: ignore[reportUnknownArgumentType]
+            continue
         parts: Any = shape if isinstance(shape, Sequence | np.ndarray) else None
         if parts is None or not all(isinstance(e, int | np.integer) for e in parts):
             raise ModelError(f"cannot read shape {shape!r} of input {name!r}: {how}.")
         found[str(name)] = tuple(int(extent) for extent in parts)  # pyright: ignore[reportUnknownArgumentType]
     return found
+
+
+def _sorted(
+    given: Mapping[str, tuple[int, ...] | int], every: Mapping[str, Extents], path: str
+) -> tuple[dict[str, tuple[int, ...]], dict[str, int]]:
+    """Tell shapes of inputs from sizes of dimensions; raise ModelError for names of neither.
+
+    A shape of one extent, under the name of a dimension and of no such input, is its size.
+    """
+    named = _dimensions(every.values())
+    shapes: dict[str, tuple[int, ...]] = {}
+    sizes: dict[str, int] = {}
+    for name, value in given.items():
+        size = value if isinstance(value, int) else value[0] if len(value) == 1 else None
+        vector = isinstance(value, tuple) and len(every.get(name, ())) == 1
+        if name in named and size is not None and not vector:
+            sizes[name] = size
+        elif name in every and isinstance(value, int):
+            raise ModelError(
+                f"cannot read shape {value} of input {name!r}: give a tuple, as in "
+                f"shapes={{{name!r}: (1, 3, 224, 224)}}; {_listed(named)}."
+            )
+        elif name in every:
+            assert isinstance(value, tuple)
+            shapes[name] = value
+    unknown = [name for name in given if name not in shapes and name not in sizes]
+    if unknown:
+        raise ModelError(
+            f"a shape was given for {', '.join(unknown)}, but {path} has no such input.\n"
+            f"  its inputs: {', '.join(every)}\n  {_listed(named)}"
+        )
+    _agree(shapes, sizes, every, path)
+    return shapes, sizes
+
+
+def _agree(
+    shapes: Mapping[str, tuple[int, ...]], sizes: Mapping[str, int], every: Mapping[str, Extents],
+    path: str,
+) -> None:  # fmt: skip
+    """Raise ModelError for a size that no dimension can have, or that a given shape denies."""
+    for name, size in sizes.items():
+        if size < 1:
+            raise ModelError(f"dimension {name!r} of {path} cannot be {size}: give a size from 1.")
+        for at, shape in shapes.items():
+            for extent, stated in zip(shape, every[at], strict=False):
+                if stated == name and extent != size:
+                    raise ModelError(
+                        f"dimension {name!r} of {path} cannot be {size}: the shape "
+                        f"{_text(shape)}, given for input {at!r}, makes it {extent}.\n"
+                        "  Give one of the two, or make them agree."
+                    )
+
+
+def _dimensions(every: Iterable[Extents]) -> list[str]:
+    """Return the names of dimensions, each once, in order."""
+    names = (e for stated in every for e in stated if isinstance(e, str) and e != "?")
+    return list(dict.fromkeys(names))
+
+
+def _listed(named: Sequence[str]) -> str:
+    return f"its named dimensions: {', '.join(named) or 'none'}"
 
 
 def _stated(proto: onnx.ValueInfoProto, path: str) -> list[int | str]:
@@ -98,12 +174,17 @@ def _fixed(
     return Value(name, shape, dtype)
 
 
-def _open(inputs: Sequence[tuple[str, str, list[int | str]]], path: str) -> str:
-    """Say which inputs are open, and how their shapes are given."""
+def _open(inputs: Sequence[tuple[str, str, Extents]], found: Mapping[str, int], path: str) -> str:
+    """Say which inputs are open, and how to give them; sizes that were `found` are not guessed."""
     examples: dict[str, tuple[int, ...]] = {}
+    sizes = dict(found)
     for name, shown, stated in inputs:
+        for axis, e in enumerate(stated):
+            if isinstance(e, str) and e != "?":
+                sizes.setdefault(e, _guess(stated, axis))
         guess = tuple(
-            e if isinstance(e, int) and e else _guess(stated, i) for i, e in enumerate(stated)
+            e if isinstance(e, int) and e else sizes.get(str(e), _guess(stated, i))
+            for i, e in enumerate(stated)
         )
         examples[name] = (1, 3, 224, 224) if shown == "unknown" else guess
     which = ", ".join(f"{name!r} of shape {shown}" for name, shown, _ in inputs)
@@ -111,7 +192,17 @@ def _open(inputs: Sequence[tuple[str, str, list[int | str]]], path: str) -> str:
     return (
         f"cannot load {path}: it leaves extents of its inputs open ({which}); a model compiles for "
         f"fixed ones.\n  Give them: shapes={examples} in Python, {options} on the command line."
+        + _by_dimension([stated for _, _, stated in inputs], sizes)
     )
+
+
+def _by_dimension(every: Sequence[Extents], sizes: Mapping[str, int]) -> str:
+    """Say how dimensions are fixed by name, if they have names."""
+    named = {name: sizes[name] for name in _dimensions(every)}
+    if not named:
+        return ""
+    options = " ".join(f"--shape {name}={size}" for name, size in named.items())
+    return f"\n  Or fix dimensions by name, wherever they occur: shapes={named}, {options}."
 
 
 def _guess(stated: list[int | str], axis: int) -> int:

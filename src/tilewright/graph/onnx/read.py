@@ -31,6 +31,12 @@ def read(source: str | PathLike[str] | onnx.ModelProto) -> tuple[onnx.ModelProto
     if not path.is_file():
         why = "it is a directory" if path.is_dir() else "there is no such file"
         raise ModelError(f"cannot load {path}: {why}.\n  Give the path of an ONNX model.")
+    if path.suffix == ".twm":
+        raise ModelError(
+            f"cannot load {path}: it is a compiled network, which module.save wrote, not an ONNX "
+            "file.\n  Run it with tilewright.load; to tune it or to compile it anew, give the ONNX "
+            "file that it was made from."
+        )
     try:
         model = onnx.load(str(path), load_external_data=False)
     except (DecodeError, UnicodeDecodeError) as error:
