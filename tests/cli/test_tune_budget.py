@@ -10,6 +10,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import onnx
 import pytest
 from benchmarks.models.resnet18 import build
 from rich.console import Console
@@ -92,6 +93,44 @@ def test_seconds_are_a_budget(command: Command, net: Path, tmp_path: Path):
     code, out, err = command("tune", net, "--seconds", 0.001, "--db", db)
     assert (code, err) == (0, "")
     assert "tasks got no trial and will run untuned, some 100% of the time by a guess: " in out
+    assert "the 0.001 s ran out before the first measurement; " in out
+    assert "Give more --seconds" in out
+    for budget in (
+        ("--seconds", 600, "--trials", 3),
+        ("--trials", 0),
+        ("--seconds", 9, "--trials", 0),
+    ):
+        code, out, err = command("tune", net, *budget, "--db", db)
+        assert (code, err) == (0, "")
+        assert "ran out" not in out
+
+
+def test_it_is_soon_said_what_is_done(command: Command, net: Path, tmp_path: Path):
+    code, out, err = command("tune", net, "--trials", 40, "--db", tmp_path / "tuning.db")
+    assert (code, err) == (0, "")
+    first, second = out.splitlines()[:2]
+    assert re.fullmatch(rf"{re.escape(str(net))}: \d+ tasks to tune; .*", first)
+    assert second.startswith("trial 1/40, ")
+
+
+def test_a_compiled_network_cannot_be_tuned(command: Command, tmp_path: Path):
+    (tmp_path / "net.twm").touch()
+    code, _, err = command("tune", tmp_path / "net.twm", "--db", tmp_path / "tuning.db")
+    assert code == 2
+    assert "it is a compiled network" in err
+    assert "give the ONNX file that it was made from" in err
+
+
+def test_shapes_are_given_by_dimension(command: Command, net: Path, tmp_path: Path):
+    model = onnx.load(net)
+    model.graph.input[0].type.tensor_type.shape.dim[0].dim_param = "batch"
+    path, db = save(model, tmp_path / "open.onnx"), tmp_path / "tuning.db"
+    code, out, err = command("tune", path, "--trials", 0, "--db", db, "--shape", "batch=2")
+    assert (code, err) == (0, "")
+    assert "conv2d 2x32x32x3" in out
+    code, _, err = command("tune", path, "--db", db, "--shape", "batch=2", "--shape", "batch=3")
+    assert code == 2
+    assert "--shape gives two shapes for 'batch'" in err
 
 
 def test_without_a_budget_it_goes_on_until_it_stops_paying(

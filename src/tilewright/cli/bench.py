@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
+from tilewright import dtypes
+from tilewright.cli.compare import Difference, differences
+from tilewright.cli.inputs import HELP, MOST, described, random_inputs, read_inputs
+from tilewright.errors import ArgumentError
 from tilewright.ops.conv2d import TOLERANCE
 
 if TYPE_CHECKING:
     import numpy as np
+    from rich.console import Console
+
+    from tilewright.graph.ir import Value
 
 
 def bench(
@@ -26,18 +33,24 @@ def bench(
     tolerance: Annotated[
         float, typer.Option(help="Error a convolution may add, as a share of its largest result.")
     ] = TOLERANCE,
+    inputs: Annotated[Path | None, typer.Option(help=HELP)] = None,
     shape: Annotated[
-        list[str] | None, typer.Option(help="Shape of an open input: input=1x3x224x224.")
+        list[str] | None,
+        typer.Option(help="An open input, or a named dimension: x=1x3x224x224, batch=1."),
     ] = None,
     profile: Annotated[
         bool, typer.Option("--profile", help="Add the time of each kernel.")
     ] = False,
 ) -> None:
-    """Run a network with the best schedules on record, and compare it in the same run."""
+    """Run a network with the best schedules on record, and compare it in the same run.
+
+    It runs on random arrays, unless --inputs gives others: normal numbers, booleans that mostly
+    hold, integers from 0 to 7, or smaller where the other side refuses those. The exit code is 1 if
+    results differ by more than 0.001 of the largest value.
+    """
     from tilewright.cli.console import console
-    from tilewright.cli.network import SAVED, compiled, random_inputs
+    from tilewright.cli.network import SAVED, compiled
     from tilewright.cli.profile import print_profile
-    from tilewright.errors import ArgumentError
 
     if vs not in ("onnxruntime", "none"):
         raise ArgumentError(f"cannot compare with {vs!r}: name onnxruntime, or none.")
@@ -47,18 +60,29 @@ def bench(
         )
     out = console()
     module = compiled(out, model, db, threads, shape or [], tolerance)
-    given = {v.name: a for v, a in zip(module.inputs, random_inputs(module), strict=True)}
+    other = _onnxruntime(model, threads) if vs == "onnxruntime" else None
+    values, most = module.inputs, MOST
+    if inputs is not None:
+        given = read_inputs(values, inputs)
+    elif other is None:
+        given = random_inputs(values)
+    else:
+        given, most = _accepted(other, values)
+    out.print(described(values, inputs, most), markup=False, soft_wrap=True)
     sides: dict[str, Callable[[], Any]] = {
         "tilewright": lambda: module(*given.values(), threads=threads)
     }
-    if vs == "onnxruntime":
-        sides[vs] = _onnxruntime(model, given, threads)
-    if len(sides) > 1:
-        difference = _difference(sides["tilewright"](), sides[vs]())
-        out.print(f"largest difference between the results: {difference:.2g} of the largest value")
+    agree = True
+    if other is not None:
+        sides[vs] = lambda: other(given)
+        found = differences([v.name for v in module.outputs], sides["tilewright"](), sides[vs]())
+        agree = all(each.agrees for each in found)
+        _print_differences(out, found)
     _print(out, in_turn(sides, rounds), threads)
     if profile:
         print_profile(out, module.profile(*given.values(), threads=threads), threads)
+    if not agree:
+        raise typer.Exit(1)
 
 
 _SETTLE = 0.1  # seconds before a side is timed: threads of the other one still spin for a while
@@ -87,7 +111,7 @@ def _print(out: Any, times: dict[str, list[float]], threads: int) -> None:
 
     from rich.table import Table
 
-    from tilewright.cli.console import counted
+    from tilewright.cli.console import counted, print_table
 
     table = Table(box=None, pad_edge=False, header_style="bold")
     for column in (counted(threads, "thread"), "min ms", "median ms", "median is"):
@@ -97,11 +121,30 @@ def _print(out: Any, times: dict[str, list[float]], threads: int) -> None:
         middle = statistics.median(seconds)
         ratio = "" if name == "tilewright" else f"{middle / own:.2f} x tilewright's"
         table.add_row(name, f"{min(seconds) * 1e3:.3f}", f"{middle * 1e3:.3f}", ratio)
-    out.print(table)
+    print_table(out, table)
 
 
-def _onnxruntime(path: Path, given: dict[str, np.ndarray], threads: int) -> Callable[[], Any]:
-    from tilewright.errors import ArgumentError
+Run: TypeAlias = "Callable[[dict[str, np.ndarray]], list[Any]]"
+
+
+def _accepted(run: Run, values: Sequence[Value]) -> tuple[dict[str, np.ndarray], int]:
+    """Return random arrays that the other side accepts, and the most that integers among them are.
+
+    Indices may reach beyond what they point into: smaller ones are tried then.
+    """
+    for most in (MOST, 1, 0):
+        given = random_inputs(values, most)
+        try:
+            run(given)
+        except ArgumentError:
+            if not most or all(dtypes.is_float(v.dtype) for v in values):
+                raise
+        else:
+            return given, most
+    raise AssertionError
+
+
+def _onnxruntime(path: Path, threads: int) -> Run:
 
     try:
         import onnxruntime
@@ -113,17 +156,37 @@ def _onnxruntime(path: Path, given: dict[str, np.ndarray], threads: int) -> Call
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1
-    session = onnxruntime.InferenceSession(
-        os.fspath(path), options, providers=["CPUExecutionProvider"]
+    options.log_severity_level = 4  # what it refuses is told here
+    try:
+        session = onnxruntime.InferenceSession(
+            os.fspath(path), options, providers=["CPUExecutionProvider"]
+        )
+    except Exception as error:
+        raise ArgumentError(
+            f"cannot compare with onnxruntime, which does not load {path}: {error}. Give --vs none."
+        ) from None
+
+    def run(given: dict[str, np.ndarray]) -> list[Any]:
+        try:
+            return list(session.run(None, given))
+        except Exception as error:
+            raise ArgumentError(
+                f"onnxruntime cannot run {path} on these inputs: {error}. Give others by --inputs, "
+                "or --vs none."
+            ) from None
+
+    return run
+
+
+def _print_differences(out: Console, found: Sequence[Difference]) -> None:
+    """Print how far apart the largest are, and what else there is to say of an output."""
+    worst = max(found, key=lambda each: each.share / each.alike)
+    out.print(
+        f"largest difference between the results: {worst.share:.2g} of the largest value "
+        f"(up to {worst.alike:g} they agree)"
     )
-    return lambda: session.run(None, given)
-
-
-def _difference(own: Any, other: Any) -> float:
-    import numpy as np
-
-    own = own if isinstance(own, tuple) else (own,)
-    return max(
-        float(np.max(np.abs(a - b), initial=0) / max(np.max(np.abs(b), initial=0), 1e-30))
-        for a, b in zip(own, other, strict=True)
-    )
+    for each in found:
+        if each.both or not each.agrees:
+            out.print(str(each), markup=False, soft_wrap=True)
+    if not all(each.agrees for each in found):
+        out.print("the results do not agree: the times below are of different work.")

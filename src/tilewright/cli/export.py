@@ -29,7 +29,8 @@ def export(
         float, typer.Option(help="Error a convolution may add, as a share of its largest result.")
     ] = TOLERANCE,
     shape: Annotated[
-        list[str] | None, typer.Option(help="Shape of an open input: input=1x3x224x224.")
+        list[str] | None,
+        typer.Option(help="An open input, or a named dimension: x=1x3x224x224, batch=1."),
     ] = None,
 ) -> None:
     """Compile a network with the best schedules on record, and write it to a file."""

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    import numpy as np
     from rich.console import Console
 
     from tilewright.graph.module import Module
@@ -64,18 +63,3 @@ def _saved(path: Path, db: str | None, shapes: Sequence[str]) -> Module:
             "network as an ONNX file, or leave out --db and --shape."
         )
     return load(path)
-
-
-def random_inputs(module: Module) -> list[np.ndarray]:
-    """Return arrays for the inputs: normal numbers; zeros for integers, which may be indices."""
-    import numpy as np
-
-    from tilewright import dtypes
-
-    rng = np.random.default_rng(0)
-    return [
-        rng.standard_normal(v.shape).astype(dtypes.numpy(v.dtype))
-        if dtypes.is_float(v.dtype)
-        else np.zeros(v.shape, v.dtype)
-        for v in module.inputs
-    ]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from tilewright.cli.inputs import HELP, described, random_inputs, read_inputs
 from tilewright.ops.conv2d import TOLERANCE
 
 if TYPE_CHECKING:
@@ -28,18 +29,26 @@ def profile(
     tolerance: Annotated[
         float, typer.Option(help="Error a convolution may add, as a share of its largest result.")
     ] = TOLERANCE,
+    inputs: Annotated[Path | None, typer.Option(help=HELP)] = None,
     shape: Annotated[
-        list[str] | None, typer.Option(help="Shape of an open input: input=1x3x224x224.")
+        list[str] | None,
+        typer.Option(help="An open input, or a named dimension: x=1x3x224x224, batch=1."),
     ] = None,
 ) -> None:
-    """Time each kernel of a network: its speed, its traffic, its share of the whole."""
+    """Time each kernel of a network: its speed, its traffic, its share of the whole.
+
+    It runs on random arrays, unless --inputs gives others: normal numbers, booleans that mostly
+    hold, integers from 0 to 7.
+    """
     from tilewright.cli.console import console
-    from tilewright.cli.network import compiled, random_inputs
+    from tilewright.cli.network import compiled
 
     out = console()
     module = compiled(out, model, db, threads, shape or [], tolerance)
+    given = read_inputs(module.inputs, inputs) if inputs else random_inputs(module.inputs)
+    out.print(described(module.inputs, inputs), markup=False, soft_wrap=True)
     print_profile(
-        out, module.profile(*random_inputs(module), threads=threads, repeats=repeats), threads,
+        out, module.profile(*given.values(), threads=threads, repeats=repeats), threads,
         by_time=by_time,
     )  # fmt: skip
     out.print(
@@ -53,21 +62,21 @@ def print_profile(out: Console, made: Profile, threads: int, *, by_time: bool = 
     from rich.table import Table
     from rich.text import Text
 
-    from tilewright.cli.console import counted
+    from tilewright.cli.console import counted, print_table
     from tilewright.measure.peak import peak
 
     limit = peak(threads=threads)
     total = sum(timed.median for timed in made.calls)
     table = Table(box=None, pad_edge=False, header_style="bold")
     for column in ("node", "work"):
-        table.add_column(column)
+        table.add_column(column, no_wrap=True)
     for column in ("min us", "median us", "share", "GFLOP/s", "of peak", "kB", "GB/s"):
         table.add_column(column, justify="right", no_wrap=True)
     order = sorted(made.calls, key=lambda timed: -timed.median) if by_time else made.calls
     for timed in order:
         assert timed.call is not None
         table.add_row(Text(timed.call.node), Text(timed.call.work), *_numbers(timed, total, limit))
-    out.print(table)
+    print_table(out, table)
     out.print(
         f"{counted(len(made.calls), 'kernel')}, {total * 1e3:.3f} ms in all; the whole network in "
         f"one call: {made.whole.median * 1e3:.3f} ms (min {made.whole.least * 1e3:.3f}); "

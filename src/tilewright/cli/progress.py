@@ -23,7 +23,8 @@ class Progress:
     """Shows trial k of n, candidates a second, time left, and the task at hand.
 
     Without a number of trials or seconds it says what more trials promise. On a terminal one line
-    is redrawn; elsewhere a line is printed now and then. `sessions` are those of the last trial.
+    is redrawn; elsewhere a line is printed now and then. `done` and
+    `sessions` are those of the last trial.
     """
 
     def __init__(self, out: Console, total: int | None, peak: float) -> None:
@@ -31,7 +32,9 @@ class Progress:
         from rich.progress import Progress as Bars
 
         self._out, self._peak = out, peak
-        self._began = self._printed = time.monotonic()
+        self._began = time.monotonic()
+        self._printed = -math.inf  # the first trial is told at once
+        self.done = 0
         self._unsaid = ""
         self.sessions: Sequence[Session] = ()
         self._bars = Bars(
@@ -42,11 +45,13 @@ class Progress:
             console=out,
             disable=not out.is_terminal,
         )
-        self._bar = self._bars.add_task("starting", total=total, count="", pace="")
+        self._bar = self._bars.add_task(
+            "building the first candidates", total=total, count="", pace=""
+        )
 
     def watch(self, event: Event) -> None:
         now = time.monotonic()
-        self.sessions = event.sessions
+        self.done, self.sessions = event.done, event.sessions
         count = counted_off(event)
         pace = f"{event.done / max(now - self._began, 1e-9):.1f}/s, {prospect(event)}"
         text = describe(event, self._peak)

@@ -27,7 +27,7 @@ def show(
     ] = False,
 ) -> None:
     """Show the tasks in a database: trials, failures by class, and the best found."""
-    from tilewright.cli.console import console, counted, tell_damage
+    from tilewright.cli.console import console, counted, print_table, tell_damage
     from tilewright.errors import ArgumentError
     from tilewright.records.store import Records
 
@@ -50,9 +50,10 @@ def show(
         return
     for target in sorted(peaks):
         out.print(f"target {target}", markup=False)
-        out.print(task_table([each for each in tasks if each.target == target], peaks[target]))
+        here = [each for each in tasks if each.target == target]
+        print_table(out, task_table(here, peaks[target]))
     if failures and any(each.failures for each in tasks):
-        out.print(failure_table(tasks))
+        print_table(out, failure_table(tasks))
     elif failures:
         out.print("no candidate failed.")
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from tilewright.cli.console import console, tell_damage
+from tilewright.cli.console import console, counted, print_table, tell_damage
 from tilewright.ops.conv2d import TOLERANCE
 
 
@@ -27,7 +27,8 @@ def tune(
         float, typer.Option(help="Error a convolution may add, as a share of its largest result.")
     ] = TOLERANCE,
     shape: Annotated[
-        list[str] | None, typer.Option(help="Shape of an open input: input=1x3x224x224.")
+        list[str] | None,
+        typer.Option(help="An open input, or a named dimension: x=1x3x224x224, batch=1."),
     ] = None,
 ) -> None:
     """Tune a network for this machine; the same command again goes on from there.
@@ -56,21 +57,31 @@ def tune(
         raise ArgumentError(f"cannot tune with --seconds {seconds:g}: give a number above none.")
     out = console()
     network = load_onnx(model, parse_shapes(shape or []), tolerance=tolerance)
+    found = counted(len(network.tasks(threads=threads)), "task")
+    out.print(f"{model}: {found} to tune; the first measurements take a while", markup=False)
     limit = peak(threads=threads)
+    left = seconds
     if seconds is not None:  # loading counts
-        seconds = max(1e-3, seconds - (time.monotonic() - began))
+        left = max(1e-3, seconds - (time.monotonic() - began))
     with Records(db if "://" in db else Path(db)) as records:
         stopped = False
         with Progress(out, trials, limit) as progress:
             try:
                 sessions = search(
-                    network, trials=trials, seconds=seconds, records=records, seed=seed,
+                    network, trials=trials, seconds=left, records=records, seed=seed,
                     batch=batch, peak=limit, watch=progress.watch, threads=threads,
                 ).sessions  # fmt: skip
             except KeyboardInterrupt:
                 stopped, sessions = True, progress.sessions
+        if seconds is not None and sessions and not (stopped or progress.done or trials == 0):
+            out.print(
+                f"the {seconds:g} s ran out before the first measurement; loading the network and "
+                f"measuring the machine's peak took {seconds - (left or 0):.1f} s. Give more "
+                "--seconds: a minute or two for a start.",
+                markup=False, soft_wrap=True,
+            )  # fmt: skip
         if sessions:
-            out.print(gains_table(sessions, limit))
+            print_table(out, gains_table(sessions, limit))
             out.print(untried(sessions, limit), end="", markup=False, soft_wrap=True)
         if doubt := busy(sessions):
             out.print(doubt, markup=False, soft_wrap=True)
