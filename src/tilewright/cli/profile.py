@@ -38,7 +38,7 @@ def profile(
     """Time each kernel of a network: its speed, its traffic, its share of the whole.
 
     It runs on random arrays, unless --inputs gives others: normal numbers, booleans that mostly
-    hold, integers from 0 to 7.
+    hold, integers from 0 to 7 (any, of 8 bits).
     """
     from tilewright.cli.console import console
     from tilewright.cli.network import compiled
