@@ -8,7 +8,8 @@ from tests.tuning.toys import Toy
 import tilewright as tw
 from tilewright.ops.dense import Dense
 from tilewright.records.store import Records
-from tilewright.tuning.balance import imbalance
+from tilewright.records.trial import Measured, Trial
+from tilewright.tuning.balance import by_rows, imbalance
 
 
 def _rows(count: int, parallel: bool) -> tw.Schedule:
@@ -44,3 +45,29 @@ def test_two_threads_choose_among_the_fastest_what_they_can_share() -> None:
         if guesses[0] > min(guesses):
             return
     pytest.fail("the test needs a fastest trial that threads share badly")
+
+
+def _shared(loop: str) -> tw.Schedule:
+    """Return a product that threads share by its rows, or by its columns."""
+    s = tw.Schedule(Dense(8, 4, 16).expression()).split("y", (4, 2)).split("x_", (4, 4))
+    other = {"y.0": "x_.0", "x_.0": "y.0"}[loop]
+    return s.reorder(loop, other, "k", "y.1", "x_.1").parallel(loop)
+
+
+def test_a_layer_prefers_rows_to_columns_that_are_hardly_faster() -> None:
+    rows, columns = _shared("y.0"), _shared("x_.0")
+    assert by_rows(rows.loops)
+    assert not by_rows(columns.loops)
+    assert not by_rows(tw.Schedule(Dense(8, 4, 16).expression()).loops), "nothing is shared"
+    for slower, cold, wanted in ((1.01, True, rows), (1.2, True, columns), (1.01, False, columns)):
+        task = tw.Task(Dense(8, 4, 16), threads=2, cold=cold)
+        with Records(":memory:") as records:
+            records.register(task.key, task.where, task.name, 1.0)
+            trials = [
+                Trial(task.key, task.where, {"way": i}, s.to_json(), Measured((seconds,), 0.0))
+                for i, (s, seconds) in enumerate(((columns, 1e-5), (rows, 1e-5 * slower)))
+            ]
+            records.add(trials)
+            chosen = task.best_trial(records)
+        assert chosen is not None
+        assert task.recorded(chosen).loops == wanted.loops

@@ -20,6 +20,17 @@ def imbalance(nest: Nest, threads: int) -> float:
     return longest * threads / total if total else 1.0
 
 
+def by_rows(nest: Nest) -> bool:
+    """Whether threads share the result by its rows, and not by parts of each row.
+
+    Then a thread finds most of what it reads where it wrote it itself in the layer before: in its
+    own cache, and not in that of another core, from which it takes several times as long.
+    """
+    outer, block = list(walk(nest.body))[-1]
+    shared = [loop.name for loop in outer if loop.kind == "parallel" and loop.extent > 1]
+    return bool(shared) and any(shared[0] in index.variables for index in block.index[:-1])
+
+
 def _rounds(node: Node) -> float:
     return float(sum(product(tuple(loop.extent for loop in outer)) for outer, _ in walk((node,))))
 

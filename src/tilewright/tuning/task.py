@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Protocol
@@ -22,10 +23,12 @@ from tilewright.space.config import Config
 from tilewright.space.derive import derive
 from tilewright.space.space import Space
 from tilewright.target import Target, target_of
-from tilewright.tuning.balance import imbalance
+from tilewright.tuning.balance import by_rows, imbalance
 from tilewright.tuning.template import Program, Template
 
 SHARED = 8  # trials on one thread among which several threads choose
+ALIKE = 24  # the fastest trials on several threads among which layers of a network choose
+NEAR = 1.02  # times the fastest, within which a trial that shares rows is taken instead
 
 
 class Operator(Protocol):
@@ -160,14 +163,25 @@ class Task:
         """Return the fastest trial whose steps still make a schedule, or None.
 
         Trials that were taken just so count first, then those on one thread, then warm ones. Of
-        trials on one thread, several threads take one of the fastest that they can share evenly.
+        trials on one thread, several threads take one of the fastest that they can share evenly. In
+        a network, one of nearly the same time is taken if threads share rows in it: a trial reads
+        what lies in the cache of whoever reads it, and a layer what the one before has written.
         """
         for where in self.wheres:
-            count = 1 if where == self.where or self.threads == 1 else SHARED
+            own = where == self.where
+            several = ALIKE if own and self.cold else 1 if own else SHARED
+            count = several if self.threads > 1 else 1
             usable = records.fastest(self.key, where, count, self.can_use)
             if usable:
-                return usable[0] if count == 1 else min(usable, key=self._on_threads)
+                return self._chosen(usable, own) if count > 1 else usable[0]
         return None
+
+    def _chosen(self, usable: Sequence[Trial], own: bool) -> Trial:
+        if not own:
+            return min(usable, key=self._on_threads)
+        most = NEAR * (usable[0].seconds or 0.0)
+        near = (trial for trial in usable if (trial.seconds or 0.0) <= most)
+        return next((t for t in near if by_rows(self.recorded(t).loops)), usable[0])
 
     @property
     def tolerance(self) -> float:
