@@ -5,10 +5,8 @@ python -m benchmarks.strassen_error
 
 from __future__ import annotations
 
-import numpy as np
-
 import tilewright as tw
-from tilewright.expr.interpret import evaluate
+from benchmarks.rounding import worst_error
 from tilewright.ops.dense import Dense
 from tilewright.ops.strassen import strassen
 from tilewright.schedule.strassen import ERROR
@@ -33,20 +31,11 @@ def main() -> None:
 
 def _error(op: Dense, label: str, seed: int) -> float:
     """Return the greater error of two data sets, the second far from zero mean."""
-    expression = op.expression()
-    schedule = tw.Schedule(expression)
+    schedule = tw.Schedule(op.expression())
     if label == "strassen":
         space = Space.declare(lambda knob: strassen(schedule, knob, tw.host(), LOOPS))
         schedule = space.instantiate(space.default())
-    kernel = tw.build(schedule, threads=1)
-    rng = np.random.default_rng(seed)
-    worst = 0.0
-    for draw in (rng.standard_normal, rng.random):
-        data = {t.name: draw(t.shape).astype(np.float32) for t in expression.inputs}
-        wanted = evaluate(expression, data)[expression.name]
-        got = kernel(*(data[b.name] for b in kernel.inputs))
-        worst = max(worst, float(np.abs(got - wanted).max() / np.abs(wanted).max()))
-    return worst
+    return worst_error(schedule, seed)
 
 
 if __name__ == "__main__":

@@ -5,10 +5,8 @@ python -m benchmarks.winograd_error
 
 from __future__ import annotations
 
-import numpy as np
-
 import tilewright as tw
-from tilewright.expr.interpret import evaluate
+from benchmarks.rounding import worst_error
 from tilewright.ops.conv2d import Conv2d
 from tilewright.ops.winograd import winograd
 from tilewright.schedule.winograd import ERRORS
@@ -33,20 +31,11 @@ def main() -> None:
 
 def _error(op: Conv2d, tile: int, seed: int) -> float:
     """Return the greater error of two data sets, the second far from zero mean."""
-    expression = op.expression()
-    schedule = tw.Schedule(expression)
+    schedule = tw.Schedule(op.expression())
     if tile:
         space = Space.declare(lambda knob: winograd(schedule, knob, tw.host(), tile, op.stride))
         schedule = space.instantiate(space.default())
-    kernel = tw.build(schedule, threads=1)
-    rng = np.random.default_rng(seed)
-    worst = 0.0
-    for draw in (rng.standard_normal, rng.random):
-        data = {t.name: draw(t.shape).astype(np.float32) for t in expression.inputs}
-        wanted = evaluate(expression, data)[expression.name]
-        got = kernel(*(data[b.name] for b in kernel.inputs))
-        worst = max(worst, float(np.abs(got - wanted).max() / np.abs(wanted).max()))
-    return worst
+    return worst_error(schedule, seed)
 
 
 if __name__ == "__main__":

@@ -134,7 +134,7 @@ def _constant(graph: Graph, value: str | np.ndarray) -> np.ndarray | None:
 
 
 def _check_memory(model: Model) -> None:
-    """Refuse a network whose inputs and outputs alone are larger than the machine's memory."""
+    """Refuse a network whose inputs and outputs, or one of its values, exceed the memory."""
     values = model.graph.values
     ends = [*model.graph.inputs, *(values[name] for name in dict.fromkeys(model.graph.outputs))]
     wanted, there = sum(value.nbytes for value in ends), physical()

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Protocol
 
 import tilewright.expr.tensor as te
 from tilewright.errors import ExpressionError
 from tilewright.expr.scalar import Scalar
+from tilewright.ops.around import Around
 from tilewright.ops.map import seen, seen_as, summary
 from tilewright.ops.program import Program
 
@@ -32,14 +32,13 @@ class Operand:
 
 
 @dataclass(frozen=True)
-class Fused:
+class Fused(Around):
     """The result of `work`, and then a program of its elements and of operands E1, E2, ….
 
     Operand 0 of the program is an element of the result; operand i is E of that number, seen
     without the dimensions along which it is repeated. The space is that of `work`.
     """
 
-    work: Any
     program: Program
     operands: tuple[Operand, ...] = ()
 
@@ -62,14 +61,6 @@ class Fused:
     @property
     def name(self) -> str:
         return f"{self.work.name} +{summary(self.program)}"
-
-    @property
-    def tolerance(self) -> float:
-        return float(getattr(self.work, "tolerance", 0.0))
-
-    @property
-    def space(self) -> Callable[..., Any] | None:
-        return getattr(self.work, "space", None)
 
     def expression(self) -> te.Tensor:
         """Return the stages of the work, the last of which applies the program, or is followed."""

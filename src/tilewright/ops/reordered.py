@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,17 +9,17 @@ import tilewright.expr.tensor as te
 from tilewright.errors import ExpressionError
 from tilewright.expr.flat import flatten, restore
 from tilewright.expr.scalar import Load, Scalar, rebuild
+from tilewright.ops.around import Around
 
 
 @dataclass(frozen=True)
-class Reordered:
+class Reordered(Around):
     """The work of another operator, whose tensor `tensor` is given with its axes in `order`.
 
     As numpy.transpose counts them: axis i of what is given is axis `order[i]` of what `work` reads.
     An image with channels first is so read by a convolution that works channels last.
     """
 
-    work: Any
     tensor: str
     order: tuple[int, ...]
 
@@ -37,14 +36,6 @@ class Reordered:
     @property
     def name(self) -> str:
         return f"{self.work.name} of {self.tensor} in order {self.order}"
-
-    @property
-    def tolerance(self) -> float:
-        return float(getattr(self.work, "tolerance", 0.0))
-
-    @property
-    def space(self) -> Callable[..., Any] | None:
-        return getattr(self.work, "space", None)
 
     def expression(self) -> te.Tensor:
         parts: list[tuple[Any, ...]] = []

@@ -2,9 +2,30 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from tilewright.expr.affine import Affine
 from tilewright.expr.scalar import Binary, Load, Scalar, Table, rebuild
+from tilewright.loops.nodes import Block, Buffer, Loop, Nest, Node
+from tilewright.schedule import find
 from tilewright.schedule.toom_cook import Matrix
+
+
+def factors(nest: Nest, outer: tuple[Loop, ...], block: Block, asked: str) -> tuple[Scalar, Scalar]:
+    """Return the two factors of an unscheduled sum of products; refuse anything else."""
+    value = block.value
+    if not isinstance(value, Binary) or (block.reduce, value.op) != ("sum", "mul"):
+        find.refuse(nest, asked, "it is no sum of products.")
+    if block.guards or block.when or any(o.kind != "serial" or o.binds for o in outer):
+        find.refuse(nest, asked, "its loops are already scheduled.")
+    return value.left, value.right
+
+
+def in_place(nest: Nest, root: Loop, buffers: list[Buffer], nodes: list[Node]) -> Nest:
+    """Return a nest in which the loops of other stages stand in the place of one."""
+    at = next(i for i, node in enumerate(nest.body) if node is root)
+    body = (*nest.body[:at], *nodes, *nest.body[at + 1 :])
+    return replace(nest, buffers=(*nest.buffers, *buffers), body=body)
 
 
 def affine(name: str) -> Affine:

@@ -8,11 +8,11 @@ from fractions import Fraction
 from typing import Any
 
 import tilewright.expr.tensor as te
-from tilewright.expr.scalar import Binary, Const, Load, Scalar, Select, Within
+from tilewright.expr.scalar import Const, Load, Scalar, Select, Within
 from tilewright.expr.scalar import substitute as replaced
 from tilewright.loops.nodes import Block, Buffer, Loop, Nest, Node
 from tilewright.schedule import find
-from tilewright.schedule.bilinear import affine, indices, table, times, variable
+from tilewright.schedule.bilinear import affine, factors, in_place, indices, table, times, variable
 from tilewright.schedule.toom_cook import Matrix
 
 # The error in float32, as a share of the largest result: the greatest seen over
@@ -72,13 +72,7 @@ class Strassen:
         taken = {*nest.loops} & NAMES
         if taken:
             find.refuse(nest, asked, f"it makes a loop {min(taken)!r} itself; rename that axis.")
-        at = next(i for i, node in enumerate(nest.body) if node is outer[0])
-        buffers, nodes = product.stages()
-        return replace(
-            nest,
-            buffers=(*nest.buffers, *buffers),
-            body=(*nest.body[:at], *nodes, *nest.body[at + 1 :]),
-        )
+        return in_place(nest, outer[0], *product.stages())
 
 
 @dataclass(frozen=True)
@@ -98,12 +92,8 @@ class _Product:
     @staticmethod
     def of(nest: Nest, outer: tuple[Loop, ...], block: Block, asked: str) -> _Product:
         """Take a block apart, or refuse, saying what is amiss."""
-        value, loops = block.value, {loop.name: loop for loop in outer}
-        if not isinstance(value, Binary) or (block.reduce, value.op) != ("sum", "mul"):
-            find.refuse(nest, asked, "it is no sum of products.")
-        if block.guards or block.when or any(o.kind != "serial" or o.binds for o in outer):
-            find.refuse(nest, asked, "its loops are already scheduled.")
-        data, weights = value.left, value.right
+        loops = {loop.name: loop for loop in outer}
+        data, weights = factors(nest, outer, block, asked)
         if not isinstance(weights, Load) or nest.by_name[weights.buffer].scope != "constant":
             find.refuse(nest, asked, "the second factor must be a load of constant weights.")
         if nest.by_name[weights.buffer].source or weights.gathered:

@@ -36,11 +36,7 @@ class Conv(ByKernel):
         (n, *size, ci), (*kernel, depth, co) = X.shape, W.shape
         groups = integer(attributes, "groups")
         _check_rank(size, kernel)
-        refuse_unless(
-            ci == depth * groups and co % groups == 0,
-            f"a convolution of {ci} channels in {groups} groups cannot use weights of {depth} by "
-            f"{co} channels.",
-        )
+        _check_channels("a convolution", ci, groups, depth, co)
         out = window(size, kernel, *_windows(attributes))
         return Type((n, *out, co), one_type("convolution", inputs))
 
@@ -91,11 +87,7 @@ class TransposedConv(ByKernel):
         (n, *size, ci), (*kernel, depth, co) = X.shape, W.shape
         groups = integer(attributes, "groups")
         _check_rank(size, kernel)
-        refuse_unless(
-            ci == depth * groups and co % groups == 0,
-            f"a transposed convolution of {ci} channels in {groups} groups cannot use weights of "
-            f"{depth} by {co} channels.",
-        )
+        _check_channels("a transposed convolution", ci, groups, depth, co)
         strides, pads, dilations = _windows(attributes)
         made = TransposedWork(
             n, tuple(size), ci, co, tuple(kernel), strides, pads, dilations,
@@ -166,6 +158,14 @@ def _last(inputs: Sequence[Type]) -> list[Type]:
 def _shape_last(shape: Shape) -> Shape:
     n, c, *size = shape
     return (n, *size, c)
+
+
+def _check_channels(what: str, ci: int, groups: int, depth: int, co: int) -> None:
+    refuse_unless(
+        ci == depth * groups and co % groups == 0,
+        f"{what} of {ci} channels in {groups} groups cannot use weights of {depth} by {co} "
+        "channels.",
+    )
 
 
 def _check_rank(size: Sequence[int], kernel: Sequence[int]) -> None:

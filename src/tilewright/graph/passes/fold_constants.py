@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import numpy as np
-
 from tilewright.graph.ir import Graph, Node
 from tilewright.graph.meaning import stored, value_of
 
@@ -17,8 +15,8 @@ def fold_constants(graph: Graph) -> Graph:
         if all(name in constants for name in node.inputs):
             operands = [constants[name] for name in node.inputs]
             computed = value_of(node, operands, [types[name] for name in node.inputs])
-            whole = np.ascontiguousarray(stored(computed, node.output.dtype))
-            constants[node.output.name] = whole.reshape(node.output.shape)  # () as well
+            whole = stored(computed, node.output.dtype)
+            constants[node.output.name] = whole.reshape(node.output.shape)
         else:
             kept.append(node)
     return replace(graph, nodes=tuple(kept), constants=constants)

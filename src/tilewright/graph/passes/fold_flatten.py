@@ -15,7 +15,7 @@ from tilewright.graph.operators.operator import ints
 def fold_flatten(graph: Graph) -> Graph:
     """Reorder the rows of weights instead of transposing each image before it is flattened."""
     made = {node.output.name: node for node in graph.nodes}
-    constants, taken, types = dict(graph.constants), graph.values, graph.types
+    constants, taken, types = dict(graph.constants), set(graph.values), graph.types
     nodes: list[Node] = []
     for node in graph.nodes:
         flat = made.get(node.inputs[0]) if node.op == "matmul" else None
@@ -34,7 +34,7 @@ def fold_flatten(graph: Graph) -> Graph:
         flattened = replace(flat.output, name=fresh(f"{flat.output.name}.rows", taken))
         nodes.append(replace(flat, inputs=(source,), outputs=(flattened,)))
         nodes.append(replace(node, inputs=(flattened.name, name, *node.inputs[2:])))
-        taken = {**taken, name: flattened, flattened.name: flattened}
+        taken |= {name, flattened.name}
     return replace(graph, nodes=tuple(nodes), constants=constants)
 
 
