@@ -11,7 +11,8 @@ import typer
 
 from tilewright import dtypes
 from tilewright.cli.compare import Difference, differences
-from tilewright.cli.inputs import HELP, MOST, described, random_inputs, read_inputs
+from tilewright.cli.inputs import MOST, described, random_inputs, read_inputs
+from tilewright.cli.options import Database, Inputs, Network, Shapes, Tolerance
 from tilewright.errors import ArgumentError
 from tilewright.ops.conv2d import TOLERANCE
 
@@ -23,21 +24,14 @@ if TYPE_CHECKING:
 
 
 def bench(
-    model: Annotated[Path, typer.Argument(help="The network: an ONNX file, or a saved module.")],
-    db: Annotated[
-        str | None, typer.Option(help="Where trials are kept; tuning.db if it is there.")
-    ] = None,
+    model: Network,
+    db: Database = None,
     threads: Annotated[int, typer.Option(min=1, help="Threads of either side.")] = 1,
     vs: Annotated[str, typer.Option(help="The other side: onnxruntime, or none.")] = "onnxruntime",
     rounds: Annotated[int, typer.Option(min=1, help="Rounds, each side in turn.")] = 30,
-    tolerance: Annotated[
-        float, typer.Option(help="Error a convolution may add, as a share of its largest result.")
-    ] = TOLERANCE,
-    inputs: Annotated[Path | None, typer.Option(help=HELP)] = None,
-    shape: Annotated[
-        list[str] | None,
-        typer.Option(help="An open input, or a named dimension: x=1x3x224x224, batch=1."),
-    ] = None,
+    tolerance: Tolerance = TOLERANCE,
+    inputs: Inputs = None,
+    shape: Shapes = None,
     profile: Annotated[
         bool, typer.Option("--profile", help="Add the time of each kernel.")
     ] = False,

@@ -7,17 +7,16 @@ from typing import Annotated
 
 import typer
 
+from tilewright.cli.options import Database, Network, Shapes, Tolerance
 from tilewright.ops.conv2d import TOLERANCE
 
 
 def export(
-    model: Annotated[Path, typer.Argument(help="The network: an ONNX file, or a saved module.")],
+    model: Network,
     output: Annotated[
         Path, typer.Option("--output", "-o", help="net.so for C, net.twm for tilewright.load.")
     ],
-    db: Annotated[
-        str | None, typer.Option(help="Where trials are kept; tuning.db if it is there.")
-    ] = None,
+    db: Database = None,
     threads: Annotated[int, typer.Option(min=1, help="Threads to choose schedules for.")] = 1,
     target: Annotated[
         str | None, typer.Option(help="A lesser machine to run on as well, such as x86-64-v3.")
@@ -25,13 +24,8 @@ def export(
     name: Annotated[
         str | None, typer.Option(help="How C functions' names begin; else as the file's.")
     ] = None,
-    tolerance: Annotated[
-        float, typer.Option(help="Error a convolution may add, as a share of its largest result.")
-    ] = TOLERANCE,
-    shape: Annotated[
-        list[str] | None,
-        typer.Option(help="An open input, or a named dimension: x=1x3x224x224, batch=1."),
-    ] = None,
+    tolerance: Tolerance = TOLERANCE,
+    shape: Shapes = None,
 ) -> None:
     """Compile a network with the best schedules on record, and write it to a file."""
     from tilewright.cli.console import console

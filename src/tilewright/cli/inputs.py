@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from tilewright.graph.ir import Value
 
 MOST = 7  # of integers, which may be indices into something small
-HELP = "Arrays by name of input, as numpy.savez writes them, in place of random ones."
 _BYTES = ("int8", "uint8")  # quantized numbers rather than indices: all of their range is drawn
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tilewright.cli.inputs import HELP, described, random_inputs, read_inputs
+from tilewright.cli.inputs import described, random_inputs, read_inputs
+from tilewright.cli.options import Database, Inputs, Network, Shapes, Tolerance
 from tilewright.ops.conv2d import TOLERANCE
 
 if TYPE_CHECKING:
@@ -17,23 +17,16 @@ if TYPE_CHECKING:
 
 
 def profile(
-    model: Annotated[Path, typer.Argument(help="The network: an ONNX file, or a saved module.")],
-    db: Annotated[
-        str | None, typer.Option(help="Where trials are kept; tuning.db if it is there.")
-    ] = None,
+    model: Network,
+    db: Database = None,
     threads: Annotated[int, typer.Option(min=1, help="Threads of a call.")] = 1,
     repeats: Annotated[int, typer.Option(min=1, help="How often each kernel is timed.")] = 50,
     by_time: Annotated[
         bool, typer.Option("--by-time", help="Put what takes the most time first.")
     ] = False,
-    tolerance: Annotated[
-        float, typer.Option(help="Error a convolution may add, as a share of its largest result.")
-    ] = TOLERANCE,
-    inputs: Annotated[Path | None, typer.Option(help=HELP)] = None,
-    shape: Annotated[
-        list[str] | None,
-        typer.Option(help="An open input, or a named dimension: x=1x3x224x224, batch=1."),
-    ] = None,
+    tolerance: Tolerance = TOLERANCE,
+    inputs: Inputs = None,
+    shape: Shapes = None,
 ) -> None:
     """Time each kernel of a network: its speed, its traffic, its share of the whole.
 

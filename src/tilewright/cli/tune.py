@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from tilewright.cli.console import console, counted, print_table, tell_damage
+from tilewright.cli.options import Shapes, Tolerance
 from tilewright.ops.conv2d import TOLERANCE
 
 
@@ -23,13 +24,8 @@ def tune(
     threads: Annotated[int, typer.Option(min=1, help="Threads that a measurement uses.")] = 1,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the search.")] = 0,
     batch: Annotated[int, typer.Option(min=1, help="Candidates measured between updates.")] = 32,
-    tolerance: Annotated[
-        float, typer.Option(help="Error a convolution may add, as a share of its largest result.")
-    ] = TOLERANCE,
-    shape: Annotated[
-        list[str] | None,
-        typer.Option(help="An open input, or a named dimension: x=1x3x224x224, batch=1."),
-    ] = None,
+    tolerance: Tolerance = TOLERANCE,
+    shape: Shapes = None,
 ) -> None:
     """Tune a network for this machine; the same command again goes on from there.
 
