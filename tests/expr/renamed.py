@@ -6,7 +6,8 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from tilewright.expr.affine import Affine
-from tilewright.expr.scalar import Index, Load, Scalar, Table, Within, rebuild
+from tilewright.expr.parts import rebuild
+from tilewright.expr.scalar import Index, Load, Scalar, Table, Within
 from tilewright.expr.tensor import Axis, Reduce, Stage, Tensor
 
 Rename = Callable[[str], str]

@@ -10,8 +10,8 @@ import pytest
 import tilewright as tw
 from tilewright.errors import ExpressionError
 from tilewright.expr.interpret import evaluate, nearest
+from tilewright.expr.parts import loads, operands, variables
 from tilewright.expr.rounding import rough
-from tilewright.expr.scalar import loads, operands, variables
 from tilewright.expr.tensor import Reduce
 
 X, IDS, J = tw.tensor("X", (7, 4)), tw.tensor("I", (5,), "int64"), tw.tensor("J", (4,), "int32")

@@ -12,7 +12,8 @@ import tilewright as tw
 from tilewright import Schedule
 from tilewright.errors import ExpressionError, ScheduleError
 from tilewright.expr.interpret import evaluate
-from tilewright.expr.scalar import MAX_DEPTH, Load, Scalar, loads, measure
+from tilewright.expr.parts import MAX_DEPTH, loads, measure
+from tilewright.expr.scalar import Load, Scalar
 from tilewright.expr.tensor import Reduce
 from tilewright.loops.nodes import Nest, walk
 from tilewright.runtime.build import build

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tilewright.expr.scalar import loads
+from tilewright.expr.parts import loads
 from tilewright.features import Context, Extractor, Joined, KnobValues, Relation, Tree
 from tilewright.features.loops import COLUMNS, contexts
 from tilewright.loops.nodes import walk

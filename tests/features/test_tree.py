@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tilewright.expr.scalar import loads
+from tilewright.expr.parts import loads
 from tilewright.features.loops import COLUMNS, contexts
 from tilewright.features.tree import NODE, Tree
 from tilewright.loops.nodes import Block, Loop, Nest, Node, walk

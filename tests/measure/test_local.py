@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import tilewright as tw
-from tilewright.expr.scalar import Load, Scalar, Unary, Within, rebuild
+from tilewright.expr.parts import rebuild
+from tilewright.expr.scalar import Load, Scalar, Unary, Within
 from tilewright.expr.tensor import Tensor
 from tilewright.loops.nodes import Block, Nest, Node, rewrite
 from tilewright.measure.build import Built, Request, build

@@ -11,7 +11,7 @@ from tests.schedule.programs import matmul, padded_convolution
 
 from tilewright import Schedule, Tensor
 from tilewright.expr.affine import Affine
-from tilewright.expr.scalar import loads
+from tilewright.expr.parts import loads
 from tilewright.loops.nodes import Nest, loops, walk
 
 Factors = Sequence[Any]

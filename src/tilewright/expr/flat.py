@@ -8,7 +8,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, TypeAlias
 
-from tilewright.expr.scalar import Load, Scalar, rebuild
+from tilewright.expr.parts import rebuild
+from tilewright.expr.scalar import Load, Scalar
 from tilewright.expr.tensor import Reduce, Stage, Tensor, plain, reach
 
 Part: TypeAlias = tuple[Any, ...]  # the fields of a Tensor; loads in its stage name theirs

@@ -16,6 +16,7 @@ from tilewright import dtypes
 from tilewright.errors import ExpressionError
 from tilewright.expr import ufuncs
 from tilewright.expr.affine import Affine, AffineLike
+from tilewright.expr.parts import children, excess, walk
 from tilewright.expr.scalar import (
     Cast,
     Const,
@@ -28,11 +29,8 @@ from tilewright.expr.scalar import (
     Unary,
     Within,
     binary,
-    children,
-    excess,
     scalar,
     unary,
-    walk,
 )
 from tilewright.expr.verify import check_loads, check_places
 
@@ -576,7 +574,7 @@ def rint(value: ScalarLike) -> Unary:
 
 def plain(value: Scalar) -> Scalar:
     """Forget which tensors the loads came from."""
-    from tilewright.expr.scalar import rebuild
+    from tilewright.expr.parts import rebuild
 
     return rebuild(
         value,

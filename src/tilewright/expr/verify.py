@@ -15,17 +15,8 @@ import numpy as np
 
 from tilewright.errors import ExpressionError
 from tilewright.expr.affine import Affine
-from tilewright.expr.scalar import (
-    Binary,
-    Load,
-    Scalar,
-    Select,
-    Table,
-    Within,
-    children,
-    invert,
-    walk,
-)
+from tilewright.expr.parts import children, walk
+from tilewright.expr.scalar import Binary, Load, Scalar, Select, Table, Within, invert
 
 MAX_POINTS = 1 << 20  # so many points are looked at one by one; for more, bounds are derived
 MAX_CASES = 64  # alternatives that are looked at, each a list of conditions which all hold

@@ -13,7 +13,8 @@ import numpy as np
 
 from tilewright import dtypes
 from tilewright.expr.affine import Affine
-from tilewright.expr.scalar import Load, variables
+from tilewright.expr.parts import variables
+from tilewright.expr.scalar import Load
 from tilewright.loops.nodes import Block, Buffer, Loop, Nest, Path, strides, walk
 
 COLUMNS = (

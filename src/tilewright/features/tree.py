@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from tilewright.expr.scalar import Binary, Cast, Load, Scalar, Select, Unary, walk
+from tilewright.expr.parts import walk
+from tilewright.expr.scalar import Binary, Cast, Load, Scalar, Select, Unary
 from tilewright.features.extractor import of_nests
 from tilewright.features.loops import COLUMNS, by_block
 from tilewright.loops.nodes import Block, Loop, Nest

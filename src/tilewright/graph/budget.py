@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from tilewright import dtypes
 from tilewright.errors import ArgumentError
-from tilewright.expr.scalar import loads
+from tilewright.expr.parts import loads
 from tilewright.loops.nodes import product, walk
 from tilewright.records.store import Records
 from tilewright.records.trial import Trial

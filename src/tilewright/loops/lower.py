@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tilewright.expr.affine import Affine
-from tilewright.expr.scalar import Scalar, substitute
+from tilewright.expr.parts import substitute
+from tilewright.expr.scalar import Scalar
 from tilewright.expr.tensor import Axis, Reduce, Tensor, plain
 from tilewright.loops.nodes import Block, Buffer, Loop, Nest, Node
 

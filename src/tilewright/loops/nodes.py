@@ -11,7 +11,8 @@ from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
 from tilewright.expr.affine import Affine, Extent, text
-from tilewright.expr.scalar import Load, Scalar, Within, loads
+from tilewright.expr.parts import loads
+from tilewright.expr.scalar import Load, Scalar, Within
 from tilewright.expr.tensor import Tensor
 
 Kind: TypeAlias = Literal["serial", "parallel", "vectorize", "unroll"]

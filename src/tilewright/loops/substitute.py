@@ -7,7 +7,8 @@ from dataclasses import replace
 from operator import is_
 
 from tilewright.expr.affine import Affine
-from tilewright.expr.scalar import Load, Scalar, Within, rebuild, substitute
+from tilewright.expr.parts import rebuild, substitute
+from tilewright.expr.scalar import Load, Scalar, Within
 from tilewright.loops.nodes import Bind, Block, Loop, Node
 
 

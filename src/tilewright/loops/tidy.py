@@ -5,18 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tilewright.expr.affine import Affine
-from tilewright.expr.scalar import (
-    Binary,
-    Cast,
-    Const,
-    Index,
-    Load,
-    Scalar,
-    Select,
-    Within,
-    conjuncts,
-    rebuild,
-)
+from tilewright.expr.parts import conjuncts, rebuild
+from tilewright.expr.scalar import Binary, Cast, Const, Index, Load, Scalar, Select, Within
 from tilewright.loops.interpret import neutral
 from tilewright.loops.nodes import (
     Block,

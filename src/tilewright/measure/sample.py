@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tilewright import dtypes
-from tilewright.expr.scalar import loads
+from tilewright.expr.parts import loads
 from tilewright.expr.tensor import Reduce, Tensor
 
 

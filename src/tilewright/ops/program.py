@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from tilewright.errors import ExpressionError
-from tilewright.expr.scalar import Load, Scalar, measure
+from tilewright.expr.parts import measure
+from tilewright.expr.scalar import Load, Scalar
 from tilewright.ops.functions import FUNCTIONS
 
 Parameter: TypeAlias = float | int | str | None

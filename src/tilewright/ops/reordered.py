@@ -8,7 +8,8 @@ from typing import Any
 import tilewright.expr.tensor as te
 from tilewright.errors import ExpressionError
 from tilewright.expr.flat import flatten, restore
-from tilewright.expr.scalar import Load, Scalar, rebuild
+from tilewright.expr.parts import rebuild
+from tilewright.expr.scalar import Load, Scalar
 from tilewright.ops.around import Around
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tilewright.expr.affine import Affine
-from tilewright.expr.scalar import Binary, Load, Scalar, Table, rebuild
+from tilewright.expr.parts import rebuild
+from tilewright.expr.scalar import Binary, Load, Scalar, Table
 from tilewright.loops.nodes import Block, Buffer, Loop, Nest, Node
 from tilewright.schedule import find
 from tilewright.schedule.toom_cook import Matrix

@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tilewright.expr.affine import Affine, Extent, anywhere, greatest
-from tilewright.expr.scalar import Load, Scalar, Within, rebuild
+from tilewright.expr.parts import rebuild
+from tilewright.expr.scalar import Load, Scalar, Within
 from tilewright.loops.nodes import Block, Buffer, Loop, Nest, Node, around, rewrite, swap
 from tilewright.loops.substitute import in_nodes
 from tilewright.schedule import find

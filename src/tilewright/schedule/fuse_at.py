@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tilewright.expr.affine import Affine
-from tilewright.expr.scalar import loads
+from tilewright.expr.parts import loads
 from tilewright.loops.nodes import Block, Buffer, Loop, Nest, around
 from tilewright.loops.substitute import in_block, redirect
 from tilewright.schedule import find

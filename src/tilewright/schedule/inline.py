@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from tilewright.expr.affine import Affine
-from tilewright.expr.scalar import Load, Scalar, excess, loads, rebuild, substitute
+from tilewright.expr.parts import excess, loads, rebuild, substitute
+from tilewright.expr.scalar import Load, Scalar
 from tilewright.loops.nodes import Block, Loop, Nest, Node, rewrite
 from tilewright.schedule import find
 

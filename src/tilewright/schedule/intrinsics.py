@@ -16,7 +16,8 @@ from typing import NamedTuple
 import numpy as np
 
 from tilewright.expr.affine import Affine, text
-from tilewright.expr.scalar import Binary, Cast, Load, Scalar, loads
+from tilewright.expr.parts import loads
+from tilewright.expr.scalar import Binary, Cast, Load, Scalar
 from tilewright.expr.tensor import Tensor, cast, compute, reduce_axis, sum, tensor
 from tilewright.loops.lower import lower
 from tilewright.loops.nodes import Block, Buffer, Loop, Nest, offset, walk

@@ -8,8 +8,8 @@ from typing import Any
 
 import tilewright.expr.tensor as te
 from tilewright.expr.affine import Affine
+from tilewright.expr.parts import substitute as replaced
 from tilewright.expr.scalar import Const, Load, Scalar, Select, Within
-from tilewright.expr.scalar import substitute as replaced
 from tilewright.loops.nodes import Block, Buffer, Loop, Nest, Node
 from tilewright.schedule import find
 from tilewright.schedule.bilinear import affine, factors, in_place, indices, table, times, variable

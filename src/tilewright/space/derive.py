@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from tilewright import dtypes
 from tilewright.errors import ScheduleError
-from tilewright.expr.scalar import loads, measure
+from tilewright.expr.parts import loads, measure
 from tilewright.loops.nodes import Block, Loop, Nest, walk
 from tilewright.schedule import find
 from tilewright.schedule.schedule import Schedule

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from tilewright import dtypes
 from tilewright.expr.affine import Affine, anywhere
-from tilewright.expr.scalar import operands
+from tilewright.expr.parts import operands
 from tilewright.loops.nodes import Block, Loop, Nest, offset
 from tilewright.schedule import find
 from tilewright.schedule.schedule import Schedule

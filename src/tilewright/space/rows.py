@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from tilewright import dtypes
 from tilewright.expr.affine import Affine, is_zero
-from tilewright.expr.scalar import loads
+from tilewright.expr.parts import loads
 from tilewright.loops.nodes import MAX_LOCAL, Block, Loop, Nest, offset, walk
 from tilewright.schedule import find
 from tilewright.schedule.schedule import Schedule

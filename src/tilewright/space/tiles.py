@@ -14,7 +14,8 @@ import numpy as np
 
 from tilewright import dtypes
 from tilewright.expr.affine import Affine, anywhere, is_zero
-from tilewright.expr.scalar import Load, conditions, operands
+from tilewright.expr.parts import conditions, operands
+from tilewright.expr.scalar import Load
 from tilewright.loops.nodes import Block, Loop, Nest, offset
 from tilewright.schedule import find
 from tilewright.schedule.intrinsics import INTRINSICS, Intrinsic

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from tilewright.expr.scalar import loads
+from tilewright.expr.parts import loads
 from tilewright.loops.nodes import Block, Loop, loops, walk
 from tilewright.schedule.schedule import Schedule
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tilewright.dtypes import nbytes
-from tilewright.expr.scalar import loads
+from tilewright.expr.parts import loads
 from tilewright.features.loops import touched
 from tilewright.loops.nodes import Block, Loop, Nest, offset, walk
 from tilewright.schedule.schedule import Schedule

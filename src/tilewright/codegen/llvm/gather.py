@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from tilewright import dtypes
 from tilewright.codegen.llvm.builder import Dynamic, Value, llvm_type, suffix
 from tilewright.codegen.llvm.memory import mask
-from tilewright.expr.scalar import Load, Scalar, Select, loads, variables, walk
+from tilewright.expr.parts import loads, variables, walk
+from tilewright.expr.scalar import Load, Scalar, Select
 from tilewright.loops.nodes import Buffer, product, strides
 
 if TYPE_CHECKING:

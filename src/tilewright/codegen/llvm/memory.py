@@ -8,7 +8,8 @@ from tilewright import dtypes
 from tilewright.codegen.llvm.builder import Builder, Value, llvm_type, suffix
 from tilewright.errors import CompileError
 from tilewright.expr.affine import Affine
-from tilewright.expr.scalar import Load, Scalar, Table, Within, walk
+from tilewright.expr.parts import walk
+from tilewright.expr.scalar import Load, Scalar, Table, Within
 from tilewright.loops.nodes import Buffer, offset
 from tilewright.target import Target
 

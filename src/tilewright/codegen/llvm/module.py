@@ -12,7 +12,7 @@ from tilewright import dtypes
 from tilewright.codegen.llvm.control import Control
 from tilewright.codegen.llvm.promote import promote
 from tilewright.errors import CompileError
-from tilewright.expr.scalar import loads
+from tilewright.expr.parts import loads
 from tilewright.loops.nodes import MAX_LOCAL, Buffer, Loop, Nest, Node, product, walk
 from tilewright.loops.tidy import tidy
 from tilewright.target import Target

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from tilewright.codegen.llvm.lanes import reduced
 from tilewright.dtypes import nbytes
 from tilewright.expr.affine import Affine
-from tilewright.expr.scalar import Within, loads, operands
+from tilewright.expr.parts import loads, operands
+from tilewright.expr.scalar import Within
 from tilewright.loops.nodes import Block, Buffer, Loop, Nest, offset, product, walk
 
 MAX_ELEMENTS = 4096

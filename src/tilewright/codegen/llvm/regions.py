@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from tilewright.expr.parts import conditions as select_conditions
 from tilewright.expr.scalar import Within
-from tilewright.expr.scalar import conditions as select_conditions
 from tilewright.loops.nodes import Block, Loop, Node, loops, walk
 
 PEEL = 4  # rounds at a border that are written out one by one, at most

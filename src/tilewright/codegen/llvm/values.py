@@ -16,6 +16,7 @@ from tilewright.codegen.llvm.math512 import erf_of_multiple, transcendental512
 from tilewright.codegen.llvm.memory import Memory
 from tilewright.errors import CompileError
 from tilewright.expr.affine import Affine
+from tilewright.expr.parts import conjuncts
 from tilewright.expr.scalar import (
     Binary,
     Cast,
@@ -27,7 +28,6 @@ from tilewright.expr.scalar import (
     Table,
     Unary,
     Within,
-    conjuncts,
 )
 from tilewright.loops.nodes import Buffer, offset
 from tilewright.target import Target
