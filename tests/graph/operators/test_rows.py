@@ -54,6 +54,12 @@ def test_layer_norm_of_short_floats(tmp_path: Path) -> None:
     agrees(tmp_path, "LayerNormalization", arrays, opset=17, tolerance=2e-3)
 
 
+def test_layer_norm_in_models_of_onnxruntime(tmp_path: Path) -> None:
+    """Its optimizer writes it into models of operator sets in which ONNX has none."""
+    arrays = [floats(RNG, 2, 3, 8), floats(RNG, 8), floats(RNG, 8)]
+    agrees(tmp_path, "LayerNormalization", arrays, constant=(1, 2), opset=11)
+
+
 @pytest.mark.parametrize("axis", [-1, 1])
 def test_rms_norm(tmp_path: Path, axis: int) -> None:
     arrays = [floats(RNG, 3, 5, 7), floats(RNG, *(3, 5, 7)[axis:])]
