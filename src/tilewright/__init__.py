@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from tilewright import errors
+from tilewright.expr.axis import Axis, reduce_axis
 from tilewright.expr.functions import (
     acos,
     acosh,
@@ -21,47 +22,38 @@ from tilewright.expr.functions import (
     bitwise_not,
     bitwise_or,
     bitwise_xor,
+    cast,
     ceil,
     cos,
     cosh,
+    erf,
+    exp,
+    floor,
     fmod,
     isinf,
     isnan,
     left_shift,
+    log,
     log1p,
+    maximum,
+    minimum,
     mod,
     right_shift,
-    sign,
-    sin,
-    sinh,
-    tan,
-    trunc,
-)
-from tilewright.expr.scalar import equal, not_equal, power
-from tilewright.expr.tensor import (
-    Axis,
-    Tensor,
-    cast,
-    compute,
-    erf,
-    exp,
-    floor,
-    log,
-    max,
-    maximum,
-    min,
-    minimum,
-    prod,
-    reduce_axis,
     rint,
     select,
     sigmoid,
+    sign,
+    sin,
+    sinh,
     sqrt,
-    sum,
-    table,
+    tan,
     tanh,
-    tensor,
+    trunc,
 )
+from tilewright.expr.reductions import max, min, prod, sum
+from tilewright.expr.scalar import equal, not_equal, power
+from tilewright.expr.table import table
+from tilewright.expr.tensor import Tensor, compute, tensor
 from tilewright.schedule.schedule import Schedule
 from tilewright.target import Target, host
 

@@ -1,4 +1,4 @@
-"""Functions of single elements beside arithmetic: of angles, of remainders and of bits.
+"""Functions of single elements beside arithmetic: choices, casts, of angles, of bits.
 
 Those of angles and the inverse ones call libm for each element: they are not vector code.
 """
@@ -6,10 +6,159 @@ Those of angles and the inverse ones call libm for each element: they are not ve
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from tilewright import dtypes
 from tilewright.errors import ExpressionError
-from tilewright.expr.scalar import Scalar, ScalarLike, Unary, binary, scalar, unary
+from tilewright.expr.affine import Affine
+from tilewright.expr.axis import Axis
+from tilewright.expr.scalar import (
+    Cast,
+    Scalar,
+    ScalarLike,
+    Select,
+    Unary,
+    binary,
+    scalar,
+    unary,
+)
+
+
+def maximum(a: ScalarLike, b: ScalarLike) -> Scalar:
+    """Take the greater of two values; NaN if either is."""
+    return binary("max", a, b)
+
+
+def minimum(a: ScalarLike, b: ScalarLike) -> Scalar:
+    """Take the lesser of two values; NaN if either is."""
+    return binary("min", a, b)
+
+
+def select(condition: Scalar, yes: ScalarLike, no: ScalarLike) -> Select:
+    """Choose by `condition`; the side that is not chosen is not loaded.
+
+    Conditions on indices may so guard loads that would leave their tensor; those on data may not.
+    """
+    if not isinstance(condition, Scalar):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ExpressionError(
+            f"select({condition!r}, ...) needs a condition, and was given {condition!r} "
+            f"({type(condition).__name__}): compare with <, <=, > or >=, with equal(a, b) instead "
+            "of a == b and not_equal(a, b) instead of a != b, and write ~condition for not."
+        )
+    dtype = _dtype_of(yes) or _dtype_of(no) or "float32"
+    a, b = scalar(yes, dtype), scalar(no, dtype)
+    if condition.dtype != "bool" or a.dtype != b.dtype:
+        raise ExpressionError(
+            f"select({condition}, {a}, {b}) is of {condition.dtype}, {a.dtype} and {b.dtype}: "
+            "it needs a condition, and two values of one type; cast one of them."
+        )
+    return Select(condition, a, b, a.dtype)
+
+
+def _dtype_of(value: ScalarLike) -> str | None:
+    """Return the type that an operand has by itself; a number takes that of the other."""
+    if isinstance(value, Scalar):
+        return value.dtype
+    return "int64" if isinstance(value, Axis | Affine) else None
+
+
+def cast(dtype: Any, value: ScalarLike) -> Cast:
+    """Convert a value to `dtype`, as in `cast("float32", n[i])`; floats lose their fraction."""
+    if isinstance(dtype, Scalar | Axis | Affine):
+        raise ExpressionError(
+            f"cast({dtype}, {value!r}): the type comes first, as in cast({str(value)!r}, ...)."
+        )
+    dtype = dtypes.check(dtype)
+    number = isinstance(value, float) and dtypes.number(value, dtype) is None
+    return Cast(scalar(value, "float64" if number else dtype), dtype)
+
+
+def exp(value: ScalarLike) -> Unary:
+    """Raise e to the power of a float.
+
+    >>> import tilewright as tw
+    >>> a = tw.tensor("A", (4,))
+    >>> tw.compute("B", (4,), lambda i: tw.exp(a[i]))
+    B: float32 4 = exp(A[i])
+    """
+    return unary("exp", value)
+
+
+def log(value: ScalarLike) -> Unary:
+    """Take the natural logarithm of a float; that of zero is -inf, of less NaN.
+
+    >>> import tilewright as tw
+    >>> n = tw.tensor("N", (4,), "int32")
+    >>> tw.compute("B", (4,), lambda i: tw.log(tw.cast("float32", n[i])))
+    B: float32 4 = log(float32(N[i]))
+    """
+    return unary("log", value)
+
+
+def sqrt(value: ScalarLike) -> Unary:
+    """Take the square root of a float; that of less than zero is NaN.
+
+    >>> import tilewright as tw
+    >>> a = tw.tensor("A", (4,))
+    >>> tw.compute("B", (4,), lambda i: 1.0 / tw.sqrt(a[i] + 1e-5))
+    B: float32 4 = (1.0 / sqrt((A[i] + 1e-05)))
+    """
+    return unary("sqrt", value)
+
+
+def tanh(value: ScalarLike) -> Unary:
+    """Take the hyperbolic tangent of a float.
+
+    >>> import tilewright as tw
+    >>> a = tw.tensor("A", (4,))
+    >>> tw.compute("B", (4,), lambda i: tw.tanh(a[i]))
+    B: float32 4 = tanh(A[i])
+    """
+    return unary("tanh", value)
+
+
+def sigmoid(value: ScalarLike) -> Unary:
+    """Take the logistic function 1 / (1 + exp(-x)) of a float.
+
+    >>> import tilewright as tw
+    >>> a = tw.tensor("A", (4,))
+    >>> tw.compute("silu", (4,), lambda i: a[i] * tw.sigmoid(a[i]))
+    silu: float32 4 = (A[i] * sigmoid(A[i]))
+    """
+    return unary("sigmoid", value)
+
+
+def erf(value: ScalarLike) -> Unary:
+    """Take the error function of a float, of which GELU is made.
+
+    >>> import tilewright as tw
+    >>> a = tw.tensor("A", (4,))
+    >>> tw.compute("gelu", (4,), lambda i: a[i] * 0.5 * (1.0 + tw.erf(a[i] * 0.5**0.5)))
+    gelu: float32 4 = ((A[i] * 0.5) * (1.0 + erf((A[i] * 0.7071067811865476))))
+    """
+    return unary("erf", value)
+
+
+def floor(value: ScalarLike) -> Unary:
+    """Round a float down to a whole number, which stays a float.
+
+    >>> import tilewright as tw
+    >>> a = tw.tensor("A", (4,))
+    >>> tw.compute("B", (4,), lambda i: a[i] - tw.floor(a[i]))
+    B: float32 4 = (A[i] - floor(A[i]))
+    """
+    return unary("floor", value)
+
+
+def rint(value: ScalarLike) -> Unary:
+    """Round a float to the nearest whole number, halves to the even one; it stays a float.
+
+    >>> import tilewright as tw
+    >>> a = tw.tensor("A", (4,))
+    >>> tw.compute("B", (4,), lambda i: tw.cast("int32", tw.rint(a[i])))
+    B: int32 4 = int32(rint(A[i]))
+    """
+    return unary("rint", value)
 
 
 def ceil(value: ScalarLike) -> Unary:

@@ -13,7 +13,7 @@ from tilewright.expr import ufuncs
 from tilewright.expr.affine import Affine
 
 if TYPE_CHECKING:
-    from tilewright.expr.tensor import Axis
+    from tilewright.expr.axis import Axis
 
 UNARY = (
     "neg", "abs", "exp", "log", "sqrt", "tanh", "sigmoid", "erf", "floor", "rint", "ceil", "trunc",

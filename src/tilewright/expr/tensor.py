@@ -1,148 +1,56 @@
-"""Tensors, axes and stages: the words in which a user says what to compute."""
+"""Tensors and stages; with axes, reductions, tables and functions the words of an expression."""
 
 from __future__ import annotations
 
-import builtins
 import hashlib
 import inspect
-import operator
+import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
-import numpy as np
-
 from tilewright import dtypes
 from tilewright.errors import ExpressionError
-from tilewright.expr import ufuncs
-from tilewright.expr.affine import Affine, AffineLike
-from tilewright.expr.parts import children, excess, walk
+from tilewright.expr.affine import Affine
+from tilewright.expr.axis import Axis, IndexLike, affine, integer, named, reduce_axis
+from tilewright.expr.functions import (
+    cast,
+    erf,
+    exp,
+    floor,
+    log,
+    maximum,
+    minimum,
+    rint,
+    select,
+    sigmoid,
+    sqrt,
+    tanh,
+)
+from tilewright.expr.parts import excess, indices, rebuild, walk
+from tilewright.expr.reductions import REDUCTIONS, Reduce, max, min, prod, reduce, sum
 from tilewright.expr.scalar import (
-    Cast,
+    Binary,
     Const,
     Index,
     Load,
     Scalar,
     ScalarLike,
     Select,
-    Table,
     Unary,
     Within,
-    binary,
     scalar,
     unary,
 )
+from tilewright.expr.table import Constants, table
 from tilewright.expr.verify import check_loads, check_places
 
-REDUCTIONS = ("sum", "max", "min", "prod")
-
-
-class Axis:
-    """A named range of integers, 0 <= axis < extent; arithmetic on it builds affine indices."""
-
-    __slots__ = ("extent", "name", "reduce")
-
-    def __init__(self, name: str, extent: Any, reduce: bool = False) -> None:
-        whole = _whole(extent)
-        if whole is None or whole < 1:
-            raise ExpressionError(
-                f"axis {name!r} of extent {extent!r}: an extent is a positive integer."
-            )
-        self.name, self.extent, self.reduce = _name("an axis", name), whole, reduce
-
-    @property
-    def affine(self) -> Affine:
-        return Affine(0, ((self.name, 1),))
-
-    def __add__(self, other: IndexLike) -> Affine:
-        return self.affine + other
-
-    def __radd__(self, other: IndexLike) -> Affine:
-        return self.affine + other
-
-    def __sub__(self, other: IndexLike) -> Affine:
-        return self.affine - other
-
-    def __rsub__(self, other: IndexLike) -> Affine:
-        return other - self.affine
-
-    def __neg__(self) -> Affine:
-        return -self.affine
-
-    def __mul__(self, factor: int) -> Affine:
-        return self.affine * factor
-
-    def __rmul__(self, factor: int) -> Affine:
-        return self.affine * factor
-
-    def __truediv__(self, other: Any) -> Any:
-        return self.affine / other
-
-    def __rtruediv__(self, other: Any) -> Any:
-        return other / self.affine
-
-    def __floordiv__(self, other: Any) -> Any:
-        return self.affine // other
-
-    def __rfloordiv__(self, other: Any) -> Any:
-        return other // self.affine
-
-    def __mod__(self, other: Any) -> Any:
-        return self.affine % other
-
-    def __rmod__(self, other: Any) -> Any:
-        return other % self.affine
-
-    def __pow__(self, other: Any) -> Any:
-        return self.affine**other
-
-    def __rpow__(self, other: Any) -> Any:
-        return other**self.affine
-
-    def __ge__(self, low: IndexLike) -> Within:
-        return self.affine >= low
-
-    def __lt__(self, high: IndexLike) -> Within:
-        return self.affine < high
-
-    def __gt__(self, low: IndexLike) -> Within:
-        return self.affine > low
-
-    def __le__(self, high: IndexLike) -> Within:
-        return self.affine <= high
-
-    def __bool__(self) -> bool:
-        return bool(self.affine)
-
-    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **_: Any) -> Any:
-        return ufuncs.apply(ufunc, method, inputs)
-
-    def __repr__(self) -> str:
-        return f"{self.name}({self.extent})"
-
-
-IndexLike = Axis | Affine | int | np.integer[Any]
-
-
-def affine(index: IndexLike | AffineLike) -> Affine:
-    """Return an index of a load; raise ExpressionError for what is no affine index."""
-    made = Affine.of(index)
-    if any(isinstance(part, np.ndarray) for part in (made.constant, *(c for _, c in made.terms))):
-        raise ExpressionError(f"{index} is no affine index: it holds an array; index by one axis.")
-    return made
-
-
-@dataclass(frozen=True, slots=True)
-class Reduce(Scalar):
-    """A reduction over axes; only a whole stage can be one."""
-
-    kind: str
-    axes: tuple[Axis, ...]
-    value: Scalar
-    dtype: str
-
-    def __str__(self) -> str:
-        return f"{self.kind}({self.value}, over={', '.join(a.name for a in self.axes)})"
+__all__ = [
+    "REDUCTIONS", "Axis", "Constants", "IndexLike", "Reduce", "Stage", "Tensor", "cast", "compute",
+    "erf", "exp", "floor", "log", "max", "maximum", "min", "minimum", "plain", "prod", "reach",
+    "reduce", "reduce_axis", "rint", "select", "sigmoid", "sqrt", "stage", "sum", "table", "tanh",
+    "tensor", "unary",
+]  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -225,9 +133,7 @@ class Tensor:
         total = 0
         for t in self.stages:
             assert t.stage
-            points = 1
-            for axis in (*t.stage.axes, *t.stage.reduce_axes):
-                points *= axis.extent
+            points = math.prod(axis.extent for axis in (*t.stage.axes, *t.stage.reduce_axes))
             total += points * _operations(t.stage.value)
         return total
 
@@ -273,12 +179,7 @@ def tensor(
 
     A shape of one extent may be given as the integer; `dtype` is a name, or NumPy's.
     """
-    return Tensor(_name("a tensor", name), _shape(name, shape), dtypes.check(dtype), constant)
-
-
-def reduce_axis(name: str, extent: int | np.integer[Any]) -> Axis:
-    """Declare an axis to reduce over."""
-    return Axis(name, extent, reduce=True)
+    return Tensor(named("a tensor", name), _shape(name, shape), dtypes.check(dtype), constant)
 
 
 def compute(name: str, shape: Sequence[int] | int, value: Callable[..., ScalarLike]) -> Tensor:
@@ -290,7 +191,7 @@ def compute(name: str, shape: Sequence[int] | int, value: Callable[..., ScalarLi
     >>> compute("B", (4, 8), lambda y, x: a[y, x] * 2.0)
     B: float32 4 x 8 = (A[y, x] * 2.0)
     """
-    shape = _shape(_name("a tensor", name), shape)
+    shape = _shape(named("a tensor", name), shape)
     names = _axis_names(value, len(shape))
     axes = tuple(Axis(n, e) for n, e in zip(names, shape, strict=True))
     return stage(name, axes, value(*axes))
@@ -322,7 +223,7 @@ def stage(
     taken = [a.name for a in (*axes, *reduced)]
     if len(set(taken)) != len(taken):
         raise ExpressionError(f"axes of {name} share a name: {', '.join(taken)}; rename one.")
-    _check(name, body, set(taken))
+    _check(name, inner, set(taken))
     extents = {axis.name: axis.extent for axis in (*axes, *reduced)}
     sources: dict[str, Tensor] = {}
     for t in _tensors(body):
@@ -341,266 +242,17 @@ def stage(
     return Tensor(name, shape, body.dtype, False, made)
 
 
-class Constants:
-    """A small constant array inside of an expression; made by `table`, indexed like a tensor."""
-
-    def __init__(self, name: str, array: Any, dtype: str) -> None:
-        wide = np.float64 if dtypes.is_float(dtype) else dtypes.numpy(dtype)
-        try:
-            given = np.asarray(array)
-            made = np.zeros(0) if given.dtype.kind not in "biuf" else given.astype(wide)
-            fits = made.shape == given.shape and np.array_equal(made, given, equal_nan=True)
-        except (TypeError, ValueError, OverflowError):
-            fits, made = False, np.zeros(0)
-        if not isinstance(name, str) or not name or not fits or not made.size:  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise ExpressionError(
-                f"cannot make table {name!r} of {array!r}: give a name, and an array of numbers "
-                f"that {dtype} can hold."
-            )
-        self.name, self.shape, self.dtype = name, made.shape, dtype
-        self.values = tuple(made.ravel().tolist())
-
-    def __getitem__(self, index: IndexLike | tuple[IndexLike, ...]) -> Table:
-        index = index if isinstance(index, tuple) else (index,)
-        if len(index) != len(self.shape):
-            raise ExpressionError(
-                f"{self.name} has {len(self.shape)} dimensions {self.shape}, "
-                f"but is indexed with {len(index)}."
-            )
-        at = tuple(affine(i) for i in index)
-        return Table(self.name, self.values, self.shape, at, self.dtype)
-
-
-def table(name: str, array: Any, dtype: Any = "float32") -> Constants:
-    """Make a small constant array part of an expression, as the matrix of a transform is.
-
-    A product with one of its zeros is nothing where a schedule writes the loops out: it may then
-    be left out of a sum even if the other factor is infinite or no number.
-
-    >>> import tilewright as tw
-    >>> smooth = tw.table("S", [[0.5, 0.5, 0.0], [0.0, 0.5, 0.5]])
-    >>> x, k = tw.tensor("X", (3,)), tw.reduce_axis("k", 3)
-    >>> tw.compute("Y", (2,), lambda i: tw.sum(smooth[i, k] * x[k], over=k))
-    Y: float32 2 = sum((S[i, k] * X[k]), over=k)
-    """
-    return Constants(name, array, dtypes.check(dtype))
-
-
-def reduce(kind: str, value: ScalarLike, over: Axis | Sequence[Axis]) -> Reduce:
-    axes = (over,) if isinstance(over, Axis) else tuple(over)
-    body = scalar(value, "float32")
-    if not axes:
-        raise ExpressionError(f"{kind} of {body} over no axis: name one, made by reduce_axis.")
-    for axis in axes:
-        if not isinstance(axis, Axis):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise ExpressionError(
-                f"cannot reduce over {over!r}: give the axis itself, as in "
-                f"k = reduce_axis('k', 8) and {kind}(..., over=k)."
-            )
-        if not axis.reduce:
-            raise ExpressionError(f"cannot reduce over {axis!r}: declare it with reduce_axis.")
-    if body.dtype == "bool":
-        raise ExpressionError(f"{kind} of {body} is of bool: cast it, as in cast('int32', ...).")
-    if kind in ("sum", "prod") and body.dtype in dtypes.SHORT_FLOATS:
-        raise ExpressionError(
-            f"{kind} of {body} is of {body.dtype}, in which numbers are stored but not added up: "
-            "cast it, as in sum(cast('float32', a[k]), over=k), and the result back if wanted."
-        )
-    return Reduce(kind, axes, body, body.dtype)
-
-
-def sum(value: ScalarLike, over: Axis | Sequence[Axis]) -> Reduce:
-    """Add up `value` over one or more reduce axes, in the type of `value`.
-
-    Small integers wrap where the sum leaves their type, and float32 adds up in float32: cast the
-    value first for more, as in `sum(cast("int32", a[k]) * cast("int32", b[k]), over=k)`.
-    """
-    return reduce("sum", value, over)
-
-
-def max(value: ScalarLike, over: Axis | Sequence[Axis]) -> Reduce:
-    """Take the greatest `value` over one or more reduce axes; NaN if any is."""
-    return reduce("max", value, over)
-
-
-def min(value: ScalarLike, over: Axis | Sequence[Axis]) -> Reduce:
-    """Take the least `value` over one or more reduce axes; NaN if any is.
-
-    >>> a, k = tensor("A", (4, 8)), reduce_axis("k", 8)
-    >>> compute("B", (4,), lambda y: min(a[y, k], over=k))
-    B: float32 4 = min(A[y, k], over=k)
-    """
-    return reduce("min", value, over)
-
-
-def prod(value: ScalarLike, over: Axis | Sequence[Axis]) -> Reduce:
-    """Multiply `value` over one or more reduce axes.
-
-    >>> a, k = tensor("A", (4, 8)), reduce_axis("k", 8)
-    >>> compute("B", (4,), lambda y: prod(a[y, k], over=k))
-    B: float32 4 = prod(A[y, k], over=k)
-    """
-    return reduce("prod", value, over)
-
-
-def maximum(a: ScalarLike, b: ScalarLike) -> Scalar:
-    """Take the greater of two values; NaN if either is."""
-    return binary("max", a, b)
-
-
-def minimum(a: ScalarLike, b: ScalarLike) -> Scalar:
-    """Take the lesser of two values; NaN if either is."""
-    return binary("min", a, b)
-
-
-def select(condition: Scalar, yes: ScalarLike, no: ScalarLike) -> Select:
-    """Choose by `condition`; the side that is not chosen is not loaded.
-
-    Conditions on indices may so guard loads that would leave their tensor; those on data may not.
-    """
-    if not isinstance(condition, Scalar):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise ExpressionError(
-            f"select({condition!r}, ...) needs a condition, and was given {condition!r} "
-            f"({type(condition).__name__}): compare with <, <=, > or >=, with equal(a, b) instead "
-            "of a == b and not_equal(a, b) instead of a != b, and write ~condition for not."
-        )
-    dtype = _dtype_of(yes) or _dtype_of(no) or "float32"
-    a, b = scalar(yes, dtype), scalar(no, dtype)
-    if condition.dtype != "bool" or a.dtype != b.dtype:
-        raise ExpressionError(
-            f"select({condition}, {a}, {b}) is of {condition.dtype}, {a.dtype} and {b.dtype}: "
-            "it needs a condition, and two values of one type; cast one of them."
-        )
-    return Select(condition, a, b, a.dtype)
-
-
-def _dtype_of(value: ScalarLike) -> str | None:
-    """Return the type that an operand has by itself; a number takes that of the other."""
-    if isinstance(value, Scalar):
-        return value.dtype
-    return "int64" if isinstance(value, Axis | Affine) else None
-
-
-def cast(dtype: Any, value: ScalarLike) -> Cast:
-    """Convert a value to `dtype`, as in `cast("float32", n[i])`; floats lose their fraction."""
-    if isinstance(dtype, Scalar | Axis | Affine):
-        raise ExpressionError(
-            f"cast({dtype}, {value!r}): the type comes first, as in cast({str(value)!r}, ...)."
-        )
-    dtype = dtypes.check(dtype)
-    number = isinstance(value, float) and dtypes.number(value, dtype) is None
-    return Cast(scalar(value, "float64" if number else dtype), dtype)
-
-
-def exp(value: ScalarLike) -> Unary:
-    """Raise e to the power of a float.
-
-    >>> a = tensor("A", (4,))
-    >>> compute("B", (4,), lambda i: exp(a[i]))
-    B: float32 4 = exp(A[i])
-    """
-    return unary("exp", value)
-
-
-def log(value: ScalarLike) -> Unary:
-    """Take the natural logarithm of a float; that of zero is -inf, of less NaN.
-
-    >>> n = tensor("N", (4,), "int32")
-    >>> compute("B", (4,), lambda i: log(cast("float32", n[i])))
-    B: float32 4 = log(float32(N[i]))
-    """
-    return unary("log", value)
-
-
-def sqrt(value: ScalarLike) -> Unary:
-    """Take the square root of a float; that of less than zero is NaN.
-
-    >>> a = tensor("A", (4,))
-    >>> compute("B", (4,), lambda i: 1.0 / sqrt(a[i] + 1e-5))
-    B: float32 4 = (1.0 / sqrt((A[i] + 1e-05)))
-    """
-    return unary("sqrt", value)
-
-
-def tanh(value: ScalarLike) -> Unary:
-    """Take the hyperbolic tangent of a float.
-
-    >>> a = tensor("A", (4,))
-    >>> compute("B", (4,), lambda i: tanh(a[i]))
-    B: float32 4 = tanh(A[i])
-    """
-    return unary("tanh", value)
-
-
-def sigmoid(value: ScalarLike) -> Unary:
-    """Take the logistic function 1 / (1 + exp(-x)) of a float.
-
-    >>> a = tensor("A", (4,))
-    >>> compute("silu", (4,), lambda i: a[i] * sigmoid(a[i]))
-    silu: float32 4 = (A[i] * sigmoid(A[i]))
-    """
-    return unary("sigmoid", value)
-
-
-def erf(value: ScalarLike) -> Unary:
-    """Take the error function of a float, of which GELU is made.
-
-    >>> a = tensor("A", (4,))
-    >>> compute("gelu", (4,), lambda i: a[i] * 0.5 * (1.0 + erf(a[i] * 0.5**0.5)))
-    gelu: float32 4 = ((A[i] * 0.5) * (1.0 + erf((A[i] * 0.7071067811865476))))
-    """
-    return unary("erf", value)
-
-
-def floor(value: ScalarLike) -> Unary:
-    """Round a float down to a whole number, which stays a float.
-
-    >>> a = tensor("A", (4,))
-    >>> compute("B", (4,), lambda i: a[i] - floor(a[i]))
-    B: float32 4 = (A[i] - floor(A[i]))
-    """
-    return unary("floor", value)
-
-
-def rint(value: ScalarLike) -> Unary:
-    """Round a float to the nearest whole number, halves to the even one; it stays a float.
-
-    >>> a = tensor("A", (4,))
-    >>> compute("B", (4,), lambda i: cast("int32", rint(a[i])))
-    B: int32 4 = int32(rint(A[i]))
-    """
-    return unary("rint", value)
-
-
 def plain(value: Scalar) -> Scalar:
     """Forget which tensors the loads came from."""
-    from tilewright.expr.parts import rebuild
-
     return rebuild(
         value,
         lambda v: Load(v.buffer, v.index, v.dtype, v.gathered) if isinstance(v, _TensorLoad) else v,
     )
 
 
-def _whole(value: Any) -> int | None:
-    """Return an integer, NumPy's too, as Python's; None for what is none."""
-    if isinstance(value, bool) or not hasattr(value, "__index__"):
-        return None
-    try:
-        return operator.index(value)
-    except TypeError:
-        return None
-
-
-def _name(of: str, name: Any) -> str:
-    if not isinstance(name, str) or not name:
-        raise ExpressionError(f"{name!r} is no name for {of}: give a text that is not empty.")
-    return name
-
-
 def _shape(name: str, shape: Sequence[int] | int) -> tuple[int, ...]:
-    given: Any = (shape,) if _whole(shape) is not None else shape
-    wholes = [_whole(e) for e in given] if isinstance(given, Iterable) else [None]
+    given: Any = (shape,) if integer(shape) is not None else shape
+    wholes = [integer(e) for e in given] if isinstance(given, Iterable) else [None]
     shape = tuple(whole for whole in wholes if whole is not None)
     if len(shape) < len(wholes):
         raise ExpressionError(
@@ -608,16 +260,9 @@ def _shape(name: str, shape: Sequence[int] | int) -> tuple[int, ...]:
         )
     if any(extent < 1 for extent in shape):
         raise ExpressionError(f"shape {shape} of {name}: every extent must be at least 1.")
-    if _product(shape) > 1 << 40:
+    if math.prod(shape) > 1 << 40:
         raise ExpressionError(f"shape {shape} of {name} has more than 2^40 elements.")
     return shape
-
-
-def _product(shape: Sequence[int]) -> int:
-    total = 1
-    for extent in shape:
-        total *= extent
-    return total
 
 
 def _axis_names(function: Callable[..., Any], rank: int) -> list[str]:
@@ -672,27 +317,25 @@ def _check_gathered(name: str, index: Scalar) -> None:
 
 
 def _operations(value: Scalar) -> int:
-    from tilewright.expr.scalar import Binary
+    inner = value.value if isinstance(value, Reduce) else value
+    own = [
+        part
+        for part in walk(inner)
+        if isinstance(part, Unary) or (isinstance(part, Binary) and part.dtype != "bool")
+    ]
+    return len(own) + (inner is not value)
 
-    inner = (value.value,) if isinstance(value, Reduce) else children(value)
-    own = isinstance(value, Reduce | Unary) or (isinstance(value, Binary) and value.dtype != "bool")
-    return int(own) + builtins.sum(_operations(v) for v in inner)
 
-
-def _check(name: str, value: Scalar, axes: set[str], top: bool = True) -> None:
+def _check(name: str, value: Scalar, axes: set[str]) -> None:
     """Refuse reductions below the top, and variables that belong to no axis of the stage."""
-    if isinstance(value, Reduce) and not top:
-        raise ExpressionError(
-            f"{name} reduces inside a larger expression: make the reduction a stage of its own."
-        )
-    table = isinstance(value, Load | Table)
-    indices = value.index if table else (getattr(value, "index", None),)
-    for index in indices:
-        for variable in index.variables if isinstance(index, Affine) else ():
+    for part in walk(value):
+        if isinstance(part, Reduce):
+            raise ExpressionError(
+                f"{name} reduces inside a larger expression: make the reduction a stage of its own."
+            )
+        for variable in (v for index in indices(part) for v in index.variables):
             if variable not in axes:
                 raise ExpressionError(
-                    f"{value} in {name} uses {variable!r}, which is neither an axis of {name} nor "
+                    f"{part} in {name} uses {variable!r}, which is neither an axis of {name} nor "
                     f"reduced over; its axes are {', '.join(sorted(axes)) or 'none'}."
                 )
-    for child in (value.value,) if isinstance(value, Reduce) else children(value):
-        _check(name, child, axes, top=False)
