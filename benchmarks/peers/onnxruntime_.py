@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import onnxruntime
 
 from benchmarks.peers import onnx_models
-from benchmarks.peers.rows import Rows
-from benchmarks.peers.work import Chain, Convolution, Matmul, Subject, fitting, named
+from benchmarks.peers.onnx_peer import OnnxPeer
+from benchmarks.peers.work import Chain, Convolution, Subject, fitting, named
 
 NAME = "onnxruntime"
 SETTINGS = (
@@ -29,19 +27,6 @@ def convolution(work: Convolution | Chain, threads: int, *, layouts: bool = Fals
     if layouts:
         subjects.append(_subject(model, threads, data, variant="nchw", blocked=False))
     return [subject.channels_last() for subject in subjects]
-
-
-def matmul(work: Matmul, threads: int) -> list[Subject]:
-    return [_subject(onnx_models.matmul(work), threads, work.a)]
-
-
-def rows(work: Rows, threads: int) -> list[Subject]:
-    models = onnx_models.rows(work)
-    return [_subject(m, threads, *work.varying, variant=v) for v, m in models.items()]
-
-
-def network(path: Path, threads: int, *data: np.ndarray) -> list[Subject]:
-    return [_subject(path.read_bytes(), threads, *data)]
 
 
 def _subject(
@@ -71,3 +56,7 @@ def _subject(
         holds=given,
         others=lambda: binding.copy_outputs_to_cpu()[1:],
     )
+
+
+_PEER = OnnxPeer(_subject)
+matmul, rows, network = _PEER.matmul, _PEER.rows, _PEER.network

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import openvino
 
 from benchmarks.peers import onnx_models
-from benchmarks.peers.rows import Rows
-from benchmarks.peers.work import Chain, Convolution, Matmul, Subject, fitting, named
+from benchmarks.peers.onnx_peer import OnnxPeer
+from benchmarks.peers.work import Chain, Convolution, Subject, fitting, named
 
 NAME = "openvino"
 SETTINGS = (
@@ -29,19 +27,6 @@ def convolution(work: Convolution | Chain, threads: int, *, layouts: bool = Fals
     if layouts:
         subjects.append(_subject(model, threads, work.data, variant="nhwc", last=True))
     return subjects
-
-
-def matmul(work: Matmul, threads: int) -> list[Subject]:
-    return [_subject(onnx_models.matmul(work), threads, work.a)]
-
-
-def rows(work: Rows, threads: int) -> list[Subject]:
-    models = onnx_models.rows(work)
-    return [_subject(m, threads, *work.varying, variant=v) for v, m in models.items()]
-
-
-def network(path: Path, threads: int, *data: np.ndarray) -> list[Subject]:
-    return [_subject(path.read_bytes(), threads, *data)]
 
 
 def _subject(
@@ -72,6 +57,10 @@ def _subject(
         holds=data,
         others=lambda: [np.array(request.get_output_tensor(i).data) for i in others],
     )
+
+
+_PEER = OnnxPeer(_subject)
+matmul, rows, network = _PEER.matmul, _PEER.rows, _PEER.network
 
 
 def _channels_last(model: openvino.Model) -> openvino.Model:
