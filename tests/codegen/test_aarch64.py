@@ -120,6 +120,14 @@ def test_vectors_fill_the_registers_of_neon(dtype: str) -> None:
         assert "__" not in text  # no call into the compiler's library
 
 
+def test_angles_and_powers() -> None:
+    x = tw.tensor("X", (37,))
+    for value, called in (tw.sin, {"sinf"}), (lambda v: tw.power(v, 0.7), set[str]()):
+        made = tw.compute("Y", (37,), lambda i, value=value: value(x[i]))
+        code = compile_nest(Schedule(made).vectorize("i").loops, PLAIN).code
+        assert {name for name, defined in symbols(code).items() if not defined} <= called
+
+
 def test_a_register_wider_than_the_machine_has_is_cut() -> None:
     wide = Target("wide", PLAIN.triple, "neoverse-n1", vector_bytes=64, registers=32)
     for operator in Dense(8, 64, 64), Dense(8, 64, 64, dtype="int8"):

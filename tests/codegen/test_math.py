@@ -1,4 +1,4 @@
-"""exp, log, log1p, tanh, sigmoid and erf as vector code: errors, edges, widths and targets."""
+"""exp, log, sin and their like as vector code: errors, edges, widths and targets."""
 
 from __future__ import annotations
 
@@ -31,7 +31,11 @@ FUNCTIONS: dict[str, Callable[[tw.Tensor, tw.Axis], Any]] = {
     "sigmoid": lambda x, i: tw.sigmoid(x[i]),
     "erf": lambda x, i: tw.erf(x[i]),
     "log1p": lambda x, i: tw.log1p(x[i]),
+    "sin": lambda x, i: tw.sin(x[i]),
+    "cos": lambda x, i: tw.cos(x[i]),
+    "tan": lambda x, i: tw.tan(x[i]),
 }
+ANGULAR = ("sin", "cos", "tan")
 LEVELS = [
     pytest.param(
         level,
@@ -58,6 +62,9 @@ EXACT: dict[str, Callable[[Array], Array]] = {
     "sigmoid": _sigmoid,
     "erf": np.vectorize(math.erf, otypes=[np.float64]),
     "log1p": np.log1p,
+    "sin": np.sin,
+    "cos": np.cos,
+    "tan": np.tan,
 }
 
 
@@ -77,7 +84,11 @@ def kernel(op: str, size: int, level: str | None, dtype: str = "float32") -> tw.
 def ulps(op: str, x: Array, got: Array) -> Array:
     """Return the error of each element in units in the last place; inf where only NaN or inf is."""
     with np.errstate(all="ignore"):  # signalling NaNs too
-        exact, got = EXACT[op](x.astype(np.float64)), got.astype(np.float64)
+        return ulps_from(EXACT[op](x.astype(np.float64)), got.astype(np.float64))
+
+
+def ulps_from(exact: Array, got: Array) -> Array:
+    with np.errstate(all="ignore"):
         rounded = exact.astype(np.float32)
     edge = ~np.isfinite(rounded) | ~np.isfinite(got)
     unit = np.ldexp(1.0, np.maximum(np.frexp(np.where(edge, 1.0, exact))[1] - 24, -149))
@@ -93,9 +104,29 @@ def test_errors_over_all_floats_are_as_stated(op: str, level: str) -> None:
     bits = np.arange(size, dtype=np.uint64) * 16381 % (1 << 32)  # every exponent, and both signs
     dense = np.linspace(-20, 20, size, dtype=np.float32)
     for x in (bits.astype(np.uint32).view(np.float32), dense):
-        error = ulps(op, x, kernel(op, size, level)(x))
-        worst = int(error.argmax())
-        assert error[worst] <= ERROR_ULP[op], f"{op}({x[worst]!r}) is {error[worst]} ulp wrong"
+        check(op, level, x)
+
+
+def check(op: str, level: str | None, x: Array) -> None:
+    error = ulps(op, x, kernel(op, len(x), level)(x))
+    worst = int(error.argmax())
+    assert error[worst] <= ERROR_ULP[op], f"{op}({x[worst]!r}) is {error[worst]} ulp wrong"
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("op", ANGULAR)
+def test_angles_near_quarters_of_a_circle_and_far_from_zero(op: str, level: str) -> None:
+    size = 1 << 16
+    check(op, level, (np.arange(size) * (math.pi / 2)).astype(np.float32))
+    check(op, level, np.linspace(-(2.0**20), 2.0**20, size).astype(np.float32))
+    edge = np.full(size, np.float32(2.0**20))
+    edge[1::2] = np.nextafter(edge[1::2], np.float32(INF))
+    edge[3::64] = INF
+    check(op, level, edge)
+    with np.errstate(invalid="ignore"):  # no lane is another for one that libm is asked about
+        alone = kernel(op, size, level)(np.where(edge > 2.0**20, np.float32(0), edge))
+    near = edge <= 2.0**20
+    assert np.array_equal(kernel(op, size, level)(edge)[near], alone[near])
 
 
 @pytest.mark.parametrize("level", LEVELS)
@@ -201,6 +232,9 @@ SPECIAL: dict[str, list[tuple[float, float]]] = {  # -0.0 and 0.0 would be one k
             (LEAST, LEAST)],
     "log1p": [(0.0, 0.0), (-0.0, -0.0), (INF, INF), (-INF, NAN), (-1.0, -INF), (-1.5, NAN),
               (LEAST, LEAST), (-1e-30, -1e-30), (3e-8, 3e-8)],
+    "sin": [(0.0, 0.0), (-0.0, -0.0), (INF, NAN), (-INF, NAN), (LEAST, LEAST), (-1e-30, -1e-30)],
+    "cos": [(0.0, 1.0), (-0.0, 1.0), (INF, NAN), (-INF, NAN), (LEAST, 1.0)],
+    "tan": [(0.0, 0.0), (-0.0, -0.0), (INF, NAN), (-INF, NAN), (-LEAST, -LEAST), (1e-30, 1e-30)],
 }  # fmt: skip
 
 
@@ -240,7 +274,8 @@ def test_calls_nothing(op: str, level: str) -> None:
     target = Target(level)
     text = compile_nest(vectorized(op, 37).loops, target).llvm
     called = re.findall(r"^\s+call\w*\s+(\w+)", assembly(text, target), re.MULTILINE)
-    assert set(called) == {"kernel"}  # its parts; nothing of libm
+    far = {"tilewright", f"{op}f"} if op in ANGULAR else set[str]()  # of what is far from zero
+    assert set(called) == {"kernel"} | far  # its parts; nothing else of libm
 
 
 def test_lanes_that_are_evaluated_one_by_one() -> None:
@@ -279,6 +314,74 @@ def test_lanes_of_another_type() -> None:
 def test_float64_is_as_good_as_libm(op: str, size: int) -> None:
     x = np.abs(np.random.default_rng(size).normal(0, 3, size)) * (1 if op[:3] == "log" else -1)
     np.testing.assert_allclose(kernel(op, size, None, "float64")(x), EXACT[op](x), rtol=4e-15)
+
+
+def raised(size: int, level: str | None) -> tw.Kernel:
+    x, y = tw.tensor("X", (size,)), tw.tensor("Y", (size,))
+    made = Schedule(tw.compute("Z", (size,), lambda i: tw.power(x[i], y[i])))
+    made = made.vectorize("i") if size <= 64 else made.split("i", (size // 64, 64))
+    return tw.build(made if size <= 64 else made.vectorize("i.1"), Target(level) if level else None)
+
+
+def check_power(made: tw.Kernel, x: Array, y: Array) -> None:
+    with np.errstate(all="ignore"):
+        exact, got = np.power(x.astype(np.float64), y.astype(np.float64)), made(x, y)
+    error = ulps_from(exact, got)
+    worst = int(error.argmax())
+    assert error[worst] <= ERROR_ULP["pow"], (x[worst], y[worst], got[worst], exact[worst])
+    zeros = exact == 0
+    assert np.array_equal(np.signbit(got)[zeros], np.signbit(exact)[zeros])
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_errors_of_powers_are_as_stated(level: str) -> None:
+    size, rng = 1 << 16, np.random.default_rng(0)
+    made = raised(size, level)
+    bits = (np.arange(size, dtype=np.uint64) * 65521 % (1 << 32)).astype(np.uint32)
+    any_, some = bits.view(np.float32), rng.normal(0, 8, size)
+    base = np.exp(rng.normal(0, 3, size))
+    for x, y in (
+        (base, some),
+        (any_, some),
+        (any_, rng.permutation(any_)),
+        (any_, np.rint(some)),
+        (-base, np.rint(some)),
+        (1 + rng.normal(0, 1e-4, size), rng.normal(0, 3e5, size)),
+        (-base, rng.choice([2.0**24 - 1, 2.0**24, -(2.0**24) + 1, 2.0**25, 1e30, 0.5], size)),
+        (-1 + rng.choice([0, 2.0**-24, -(2.0**-23)], size), rng.integers(-(2**24), 2**24, size)),
+    ):
+        check_power(made, np.asarray(x, np.float32), np.asarray(y, np.float32))
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("size", [1, 5, 16, 37])
+def test_powers_of_edges(size: int, level: str) -> None:
+    ends = [0.0, 1.0, 0.5, 2.0, 3.0, 1.5, INF, LEAST, 3e38, 2.0**24 - 1, 2.0**24, 2.0**24 + 2]
+    each = np.array([NAN, *ends, *(-x for x in ends)], np.float32)
+    x, y = (np.ravel(side) for side in np.meshgrid(each, each))
+    made = raised(size, level)
+    for first in range(0, len(x), size):
+        at = np.arange(first, first + size) % len(x)
+        check_power(made, x[at], y[at])
+
+
+@settings(deadline=None)
+@given(x=FLOATS | SMALL, y=FLOATS | SMALL)
+def test_any_power(x: list[float], y: list[float]) -> None:
+    check_power(raised_once(), np.array(x, np.float32), np.array(y, np.float32))
+
+
+@cache
+def raised_once() -> tw.Kernel:
+    return raised(SIZE, None)
+
+
+@pytest.mark.parametrize("level", ["x86-64", "x86-64-v3", "x86-64-v4"])
+def test_powers_call_nothing(level: str) -> None:
+    x, target = tw.tensor("X", (37,)), Target(level)
+    made = Schedule(tw.compute("Y", (37,), lambda i: tw.power(x[i], 0.75))).vectorize("i")
+    text = assembly(compile_nest(made.loops, target).llvm, target)
+    assert set(re.findall(r"^\s+call\w*\s+(\w+)", text, re.MULTILINE)) == {"kernel"}
 
 
 @pytest.mark.parametrize("dtype", ["int8", "uint8", "int32", "int64"])

@@ -1,6 +1,6 @@
 """Functions of single elements beside arithmetic: choices, casts, of angles, of bits.
 
-Those of angles and the inverse ones call libm for each element: they are not vector code.
+The hyperbolic and the inverse ones call libm for each element: they are not vector code.
 """
 
 from __future__ import annotations

@@ -18,9 +18,10 @@ from tilewright.codegen.llvm.libm import libm
 # largest of what AVX-512 (`math512`), fused multiplication and addition (AVX2) and two roundings
 # (SSE) give. That of erf(c x), of 600 numbers c, is against erf of the exact product. That of GELU,
 # x (erf(x sqrt(1/2)) + 1) / 2, is in units of x / 2: below 0 it is a difference of such numbers.
+# Those of sin, cos and tan are libm's, which answers beyond 2^20; they and pow are in `math64`.
 ERROR_ULP = {
     "exp": 1.04, "log": 0.82, "tanh": 2.61, "sigmoid": 3.1, "erf": 2.15, "scaled erf": 3.4,
-    "gelu": 3.2, "log1p": 1.44,
+    "gelu": 3.2, "log1p": 1.44, "sin": 0.6, "cos": 0.6, "tan": 0.9, "pow": 0.51,
 }  # fmt: skip
 
 # Each polynomial has the least greatest error, weighed so that it counts relative to the function
@@ -48,31 +49,43 @@ _ROOT_HALF = 0x3F3504F3  # sqrt(1/2) as bits
 
 @dataclass(frozen=True, slots=True)
 class Lanes:
-    """Writes float32 arithmetic on `width` lanes; values are names or constants in LLVM's text."""
+    """Writes arithmetic on `width` floats and the integers that are their bits.
+
+    Values are names or constants in LLVM's text.
+    """
 
     builder: Builder
     width: int
+    dtype: str = "float32"
+
+    @property
+    def _bits(self) -> str:
+        return "int32" if self.dtype == "float32" else "int64"
 
     def real(self, number: float) -> str:
-        return self._splat(constant(number, "float32"), "float32")
+        return self._splat(constant(number, self.dtype), self.dtype)
 
     def whole(self, number: int) -> str:
-        return self._splat(str(number), "int32")
+        return self._splat(str(number), self._bits)
 
     def _splat(self, text: str, dtype: str) -> str:
         return text if self.width == 1 else f"splat ({llvm_type(dtype, 1)} {text})"
 
-    def type(self, dtype: str = "float32") -> str:
-        return llvm_type(dtype, self.width)
+    def type(self, dtype: str | None = None) -> str:
+        return llvm_type(dtype or self.dtype, self.width)
 
     def do(self, op: str, a: str, b: str) -> str:
         """Apply a binary instruction; the names of those on integers do not start with f."""
-        kind = self.type("float32" if op[0] == "f" else "int32")
+        kind = self.type(self.dtype if op[0] == "f" else self._bits)
         return self.builder.emit(f"{op} {kind} {a}, {b}")
+
+    def both(self, op: str, a: str, b: str) -> str:
+        """Apply `and`, `or` or `xor` to two conditions."""
+        return self.builder.emit(f"{op} {self.type('bool')} {a}, {b}")
 
     def call(self, name: str, *arguments: str) -> str:
         kind = self.type()
-        intrinsic = f"llvm.{name}.{suffix('float32', self.width)}"
+        intrinsic = f"llvm.{name}.{suffix(self.dtype, self.width)}"
         self.builder.intrinsic(intrinsic, kind, ", ".join([kind] * len(arguments)))
         passed = ", ".join(f"{kind} {a}" for a in arguments)
         return self.builder.emit(f"call {kind} @{intrinsic}({passed})")
@@ -86,8 +99,16 @@ class Lanes:
 
     def choose(self, a: str, order: str, b: str, yes: str, no: str) -> str:
         """Return `yes` where `a order b`, else `no`; an ordered comparison with NaN is false."""
+        return self.pick(self.test(a, order, b), yes, no)
+
+    def test(self, a: str, order: str, b: str) -> str:
+        """Compare floats, or integers if the order is named as those of integers are."""
+        whole = order in ("eq", "ne")
+        kind = self.type(self._bits if whole else self.dtype)
+        return self.builder.emit(f"{'icmp' if whole else 'fcmp'} {order} {kind} {a}, {b}")
+
+    def pick(self, test: str, yes: str, no: str) -> str:
         kind = self.type()
-        test = self.builder.emit(f"fcmp {order} {kind} {a}, {b}")
         return self.builder.emit(f"select {self.type('bool')} {test}, {kind} {yes}, {kind} {no}")
 
     def at_least(self, x: str, low: float) -> str:
@@ -97,10 +118,10 @@ class Lanes:
         return self.choose(x, "ogt", self.real(high), self.real(high), x)
 
     def bits(self, x: str) -> str:
-        return self.builder.emit(f"bitcast {self.type()} {x} to {self.type('int32')}")
+        return self.builder.emit(f"bitcast {self.type()} {x} to {self.type(self._bits)}")
 
     def float_of(self, bits: str) -> str:
-        return self.builder.emit(f"bitcast {self.type('int32')} {bits} to {self.type()}")
+        return self.builder.emit(f"bitcast {self.type(self._bits)} {bits} to {self.type()}")
 
     def polynomial(self, x: str, coefficients: Sequence[float]) -> str:
         return self.horner(x, [self.real(coefficient) for coefficient in coefficients])

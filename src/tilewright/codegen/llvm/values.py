@@ -12,6 +12,7 @@ from tilewright.codegen.llvm.halves import narrowed, widened
 from tilewright.codegen.llvm.integers import of_sign, power, quotient, remainder, shifted
 from tilewright.codegen.llvm.libm import libm
 from tilewright.codegen.llvm.math import transcendental
+from tilewright.codegen.llvm.math64 import ANGULAR, angular, real_power
 from tilewright.codegen.llvm.math512 import erf_of_multiple, transcendental512
 from tilewright.codegen.llvm.memory import Memory
 from tilewright.errors import CompileError
@@ -251,6 +252,8 @@ class Values(Memory):
             case "div":
                 return quotient(self, a, b)
             case "pow":
+                if a.dtype == "float32":
+                    return real_power(self, a, b)
                 return libm(self, op, a, b) if floats else power(self, a, b)
             case "mod" if floats:
                 zero = self.spread(Value(constant(0.0, a.dtype), a.dtype, 1), width)
@@ -304,6 +307,8 @@ class Values(Memory):
             return self._sign(value)
         if op == "bitnot":
             return self.apply("bitxor", value, Value("-1", value.dtype, 1))
+        if value.dtype == "float32" and op in ANGULAR:
+            return angular(self, op, value)
         written = None
         if value.dtype == "float32" and self._tables:
             written = transcendental512(self, op, value)
