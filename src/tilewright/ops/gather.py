@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from math import prod
 
 import tilewright.expr.tensor as te
-from tilewright import dtypes
 from tilewright.errors import ExpressionError
 from tilewright.ops import fields
 from tilewright.ops.fold import axes_of, rows_of
+from tilewright.ops.indices import check_elements, check_type, named
 
 
 @dataclass(frozen=True)
@@ -37,11 +37,11 @@ class Gather:
     def __post_init__(self) -> None:
         fields.check(self)
         axes_of("gather", self.shape, self.axis)
-        check_indices("gather", self.index_dtype)
+        check_type("gather", self)
 
     @property
     def name(self) -> str:
-        return _name("gather", self)
+        return named("gather", self, f" along {self.axis % len(self.shape)}")
 
     def expression(self) -> te.Tensor:
         outer, n, *inner = rows_of(self.shape, self.axis % len(self.shape))
@@ -70,21 +70,11 @@ class GatherElements:
 
     def __post_init__(self) -> None:
         fields.check(self)
-        (axis,) = axes_of("gather elements", self.shape, self.axis)
-        check_indices("gather elements", self.index_dtype)
-        if len(self.shape) != len(self.indices) or any(
-            m > n
-            for d, (m, n) in enumerate(zip(self.indices, self.shape, strict=True))
-            if d != axis
-        ):
-            raise ExpressionError(
-                f"gather elements of {self.shape} at {self.indices}: indices have as many "
-                f"dimensions, none of them longer but for axis {axis}."
-            )
+        check_elements("gather elements", self, self.axis)
 
     @property
     def name(self) -> str:
-        return _name("gather elements", self)
+        return named("gather elements", self, f" along {self.axis % len(self.shape)}")
 
     def expression(self) -> te.Tensor:
         x = te.tensor("X", self.shape, self.dtype)
@@ -111,7 +101,7 @@ class GatherNd:
 
     def __post_init__(self) -> None:
         fields.check(self)
-        check_indices("gather", self.index_dtype)
+        check_type("gather", self)
         b = self.shared
         if (
             not b < min(len(self.indices), len(self.shape))
@@ -126,10 +116,8 @@ class GatherNd:
 
     @property
     def name(self) -> str:
-        given, at = ("x".join(map(str, extents)) for extents in (self.shape, self.indices))
-        by = "" if self.index_dtype == "int64" else f" {self.index_dtype}"
         within = f" in {self.shared}" if self.shared else ""
-        return f"gather {given} at places {at}{by}{within}{fields.of(self.dtype)}"
+        return named("gather", self, within, at="at places")
 
     def expression(self) -> te.Tensor:
         depth, both = self.indices[-1], prod(self.shape[: self.shared])
@@ -143,14 +131,3 @@ class GatherNd:
         i, last = te.Axis("i", count), tuple(te.Axis("inner", n) for n in rest)
         places = [ids[(*first, i, d)] for d in range(depth)]
         return te.stage("out", (*first, i, *last), x[(*first, *places, *last)])
-
-
-def _name(kind: str, of: Gather | GatherElements) -> str:
-    given, at = ("x".join(map(str, extents)) or "one" for extents in (of.shape, of.indices))
-    by = "" if of.index_dtype == "int64" else f" {of.index_dtype}"
-    return f"{kind} {given} at {at}{by} along {of.axis % len(of.shape)}{fields.of(of.dtype)}"
-
-
-def check_indices(kind: str, dtype: str) -> None:
-    if dtypes.is_float(dtype) or dtype == "bool":
-        raise ExpressionError(f"{kind} at indices of {dtype}: they are integers, as int64.")

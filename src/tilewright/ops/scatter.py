@@ -6,7 +6,6 @@ written nowhere.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -14,8 +13,7 @@ import tilewright.expr.tensor as te
 from tilewright.errors import ExpressionError
 from tilewright.expr.scalar import Const, Index, Load, Scalar, equal
 from tilewright.ops import fields, mixed
-from tilewright.ops.fold import axes_of
-from tilewright.ops.gather import check_indices
+from tilewright.ops.indices import check_elements, check_type, named
 
 KINDS = ("none", "add", "mul", "max", "min")
 _REDUCTIONS = {"add": "sum", "mul": "prod", "max": "max", "min": "min"}
@@ -38,22 +36,13 @@ class ScatterElements:
 
     def __post_init__(self) -> None:
         fields.check(self)
-        (axis,) = axes_of("scatter elements", self.shape, self.axis)
-        check_indices("scatter elements", self.index_dtype)
         _check_kind(self.kind, self.dtype)
-        if len(self.shape) != len(self.indices) or any(
-            m > n
-            for d, (m, n) in enumerate(zip(self.indices, self.shape, strict=True))
-            if d != axis
-        ):
-            raise ExpressionError(
-                f"scatter elements at {self.indices} of {self.shape}: indices have as many "
-                f"dimensions, none of them longer but for axis {axis}."
-            )
+        check_elements("scatter elements", self, self.axis)
 
     @property
     def name(self) -> str:
-        return _name("scatter elements", self, f" along {self.axis % len(self.shape)}")
+        along = f" along {self.axis % len(self.shape)}"
+        return named("scatter elements", self, _how(self.kind) + along)
 
     def expression(self) -> te.Tensor:
         axis = self.axis % len(self.shape)
@@ -104,7 +93,7 @@ class ScatterNd:
 
     def __post_init__(self) -> None:
         fields.check(self)
-        check_indices("scatter", self.index_dtype)
+        check_type("scatter", self)
         _check_kind(self.kind, self.dtype)
         if not self.indices or self.indices[-1] > len(self.shape):
             raise ExpressionError(
@@ -114,7 +103,7 @@ class ScatterNd:
 
     @property
     def name(self) -> str:
-        return _name("scatter", self)
+        return named("scatter", self, _how(self.kind))
 
     def expression(self) -> te.Tensor:
         depth, count = self.indices[-1], prod(self.indices[:-1])
@@ -178,12 +167,5 @@ def _check_kind(kind: str, dtype: str) -> None:
         raise ExpressionError(f"scatter with {kind} of bool: cast X and U, as to uint8.")
 
 
-def _name(kind: str, of: ScatterElements | ScatterNd, along: str = "") -> str:
-    given, at = (_by(extents) for extents in (of.shape, of.indices))
-    by = "" if of.index_dtype == "int64" else f" {of.index_dtype}"
-    how = "" if of.kind == "none" else f" with {of.kind}"
-    return f"{kind} {given} at {at}{by}{how}{along}{fields.of(of.dtype)}"
-
-
-def _by(shape: Sequence[int]) -> str:
-    return "x".join(map(str, shape)) or "one"
+def _how(kind: str) -> str:
+    return "" if kind == "none" else f" with {kind}"
