@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -11,50 +12,39 @@ from tilewright.graph.onnx.source import Refusal, Source
 
 
 def conv(source: Source) -> str:
-    shape, weights = image(source), source.shape(1)
-    if len(weights) != len(shape):
-        raise Refusal(f"its weights have the shape {weights}, its input {shape}")
-    kernel = source.attribute("kernel_shape", weights[2:])
-    if kernel != weights[2:]:
-        raise Refusal(f"kernel_shape {kernel} is not that of its weights {weights}")
-    strides, dilations = each(source, "strides"), each(source, "dilations")
-    groups = _groups(source, weights)
-    made = source.node(
-        "conv_first",
-        source.value(0),
-        source.value(1),
-        part="sums" if source.has(2) else "",
-        strides=strides,
-        pads=pads_of(source, kernel, strides, dilations),
-        dilations=dilations,
-        groups=groups,
-    )
-    return source.map("add", made, per_channel(source, 2)) if source.has(2) else made
+    kernel, strides, dilations = _window(source)
+    pads = pads_of(source, kernel, strides, dilations)
+    return _sums(source, "conv_first", strides=strides, pads=pads, dilations=dilations)
 
 
 def transposed_conv(source: Source) -> str:
+    kernel, strides, dilations = _window(source)
+    more = source.attribute("output_padding", (0,) * len(kernel))
+    pads, more = _pads_of_result(source, kernel, strides, dilations, more)
+    return _sums(
+        source, "transposed_conv_first", strides=strides, pads=pads, dilations=dilations,
+        output_padding=more,
+    )  # fmt: skip
+
+
+def _window(source: Source) -> tuple[Shape, Shape, Shape]:
+    """Return the kernel of a convolution, its strides and its dilations."""
     shape, weights = image(source), source.shape(1)
     if len(weights) != len(shape):
         raise Refusal(f"its weights have the shape {weights}, its input {shape}")
     kernel = source.attribute("kernel_shape", weights[2:])
     if kernel != weights[2:]:
         raise Refusal(f"kernel_shape {kernel} is not that of its weights {weights}")
-    strides, dilations = each(source, "strides"), each(source, "dilations")
-    groups = _groups(source, weights)
-    more = source.attribute("output_padding", (0,) * len(kernel))
-    pads, more = _pads_of_result(source, kernel, strides, dilations, more)
-    made = source.node(
-        "transposed_conv_first",
-        source.value(0),
-        source.value(1),
-        part="sums" if source.has(2) else "",
-        strides=strides,
-        pads=pads,
-        dilations=dilations,
-        output_padding=more,
-        groups=groups,
-    )
-    return source.map("add", made, per_channel(source, 2)) if source.has(2) else made
+    return kernel, each(source, "strides"), each(source, "dilations")
+
+
+def _sums(source: Source, operator: str, **window: Any) -> str:
+    """Make the node of a convolution, and one that adds the bias, if any."""
+    data, weights, groups = source.value(0), source.value(1), _groups(source, source.shape(1))
+    if not source.has(2):
+        return source.node(operator, data, weights, **window, groups=groups)
+    made = source.node(operator, data, weights, part="sums", **window, groups=groups)
+    return source.map("add", made, per_channel(source, 2))
 
 
 def columns_to_image(source: Source) -> str:
