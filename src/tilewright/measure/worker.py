@@ -7,7 +7,6 @@ import pickle
 import weakref
 from collections.abc import Collection
 from multiprocessing.connection import Connection
-from types import TracebackType
 from typing import Any, Self
 
 from tilewright.measure.answer import Answer, Crashed, Raised, TimedOut, shorten
@@ -171,10 +170,5 @@ class Worker:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
