@@ -21,7 +21,7 @@ class Linked:
     def __init__(self, executable: Executable) -> None:
         """Link the code; raise ModelError for object code that cannot be."""
         self.executable = executable
-        loader = Loader(recycle=1 << 30)
+        loader = Loader()
         self._kernels = [_load(loader, kernel, executable) for kernel in executable.kernels]
         self._sequence = _load(loader, executable.sequence, executable)
         self.run = self._sequence.run

@@ -86,7 +86,7 @@ def _loop(target: Target) -> Loaded:
         lines.append(f'  call void asm sideeffect "", "{register}"({kind} %b{c})')
     lines += ["  ret void", "}"]
     lines += [
-        "define void @share(ptr %t) #0 {", "  call void @chains()", "  ret void", "}",
+        "define internal void @share(ptr %t) #0 {", "  call void @chains()", "  ret void", "}",
         "define void @peak(ptr %t, i32 %threads) #0 {",
         "  %alone = icmp sle i32 %threads, 1",
         "  br i1 %alone, label %one, label %many",
