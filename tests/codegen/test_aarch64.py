@@ -123,7 +123,7 @@ def test_vectors_fill_the_registers_of_neon(dtype: str) -> None:
 def test_angles_and_powers() -> None:
     x = tw.tensor("X", (37,))
     for value, called in (tw.sin, {"sinf"}), (lambda v: tw.power(v, 0.7), set[str]()):
-        made = tw.compute("Y", (37,), lambda i, value=value: value(x[i]))
+        made = tw.compute("Y", (37,), lambda i: value(x[i]))  # noqa: B023
         code = compile_nest(Schedule(made).vectorize("i").loops, PLAIN).code
         assert {name for name, defined in symbols(code).items() if not defined} <= called
 

@@ -11,6 +11,7 @@ from onnx import TensorProto, helper
 from onnx.helper import make_node
 from tests.graph.models import save, write
 
+import tilewright as tw
 from tilewright.errors import ModelError
 from tilewright.graph.onnx import load
 
@@ -95,12 +96,16 @@ def test_open_extents_of_old_exporters_are_open(tmp_path: Path) -> None:
         model = onnx.load(str(path))
         model.graph.input[0].type.tensor_type.shape.dim[0].dim_value = extent
         save(model, path)
-        with pytest.raises(ModelError, match="extents of its inputs open"):
+        with pytest.raises(ModelError, match="extents of its inputs open") as raised:
             load(path)
+        meant = "if it is meant, give it: shapes={'x': (0, 3)}"
+        assert (meant in str(raised.value)) == (extent == 0)
         assert load(path, {"x": (5, 3)}).inputs[0].shape == (5, 3)
         with pytest.raises(ModelError, match="cannot have the shape"):
             load(path, {"x": (-1, 3)})
-    assert load(path, {"x": (0, 3)}).inputs[0].shape == (0, 3)
+    empty = tw.load_onnx(path, {"x": (0, 3)})
+    assert empty.graph.inputs[0].shape == (0, 3)
+    assert tw.compile(empty, threads=1)(np.zeros((0, 3), np.float32)).shape == (0, 3)
 
 
 def test_shapes_that_contradict_each_other(tmp_path: Path) -> None:

@@ -193,6 +193,22 @@ def _open(inputs: Sequence[tuple[str, str, Extents]], found: Mapping[str, int], 
         f"cannot load {path}: it leaves extents of its inputs open ({which}); a model compiles for "
         f"fixed ones.\n  Give them: shapes={examples} in Python, {options} on the command line."
         + _by_dimension([stated for _, _, stated in inputs], sizes)
+        + _meant_empty(inputs)
+    )
+
+
+def _meant_empty(inputs: Sequence[tuple[str, str, Extents]]) -> str:
+    """Say how a tensor without elements is told from one that an exporter left open by a 0."""
+    empty = {
+        name: tuple(e for e in stated if isinstance(e, int))
+        for name, _, stated in inputs
+        if 0 in stated and not any(isinstance(e, str) for e in stated)
+    }
+    if not empty:
+        return ""
+    return (
+        "\n  An extent of 0 is one that an exporter left open, or of a tensor without elements; "
+        f"if it is meant, give it: shapes={empty}."
     )
 
 
