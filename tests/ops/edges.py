@@ -138,6 +138,7 @@ FAMILY_EDGES: tuple[Operator, ...] = (
     Resize((3, 4), (3, 4)),
     Resize((1, 5, 7, 3), (1, 13, 4, 3), "cubic"),
     Resize((9, 5), (4, 11), "cubic", antialias=True, exclude_outside=True),
+    Resize((8, 3), (1, 3), "cubic", "asymmetric", antialias=True),
     Resize((2, 17), (2, 5), "linear", "pytorch_half_pixel", antialias=True, dtype="float16"),
     *(Activation((function,), size) for function, size in FUNCTIONS),
     *(Activation((Gelu(), Elu()), 97, dtype) for dtype in ("float16", "bfloat16")),

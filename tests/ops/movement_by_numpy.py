@@ -103,7 +103,7 @@ def _resized(op: Resize, x: Array, d: int, n: int, size: int) -> Array:
         }[op.rounding]
         return np.take(x, np.clip(rounded, 0, n - 1).astype(int), d)
     shrink = min(1.0, size / n) if op.antialias else 1.0
-    around = np.arange(-(n + 4), 2 * n + 4)  # far enough beyond the ends for every window
+    around = np.arange(-2 * n - 4, 3 * n + 4)  # far enough beyond the ends for every window
     weights = _weight(op, (around - at[:, None]) * shrink)
     if op.exclude_outside:
         weights = weights * ((around >= 0) & (around < n))
