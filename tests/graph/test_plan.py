@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import combinations
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -187,3 +188,16 @@ def test_a_block_of_a_value_is_a_view_of_it():
     buffer = made.buffer("flat")
     assert buffer is not None
     assert buffer.last == 6, "as long as the view is read"
+
+
+@pytest.mark.parametrize(("first", "step"), [(7, -1), (3, 0)])
+def test_a_block_in_another_order_is_no_view(first: int, step: int) -> None:
+    relu: Any = {"program": Program.of("relu")}
+    cut = {"start": (2, first), "count": (2, 8), "step": (1, step)}
+    nodes = (
+        Node("a", "map", ("x",), (Value("a", (6, 8)),), relu),
+        Node("turned", "slice", ("a",), (Value("turned", (2, 8)),), cut),
+        Node("y", "gather", ("turned", "i"), (Value("y", (3, 8)),), {"axis": 0}),
+    )
+    inputs = Value("x", (6, 8)), Value("i", (3,), "int64")
+    assert not views(Graph(inputs, ("y",), nodes, {}))

@@ -137,7 +137,7 @@ def _block(node: Node, source: Value) -> int | None:
     shape = source.shape
     cut = next((d for d, n in enumerate(count) if n != 1), len(shape))
     whole = all(n == extent for n, extent in zip(count[cut + 1 :], shape[cut + 1 :], strict=True))
-    if not whole or (cut < len(shape) and step[cut] != 1):
+    if not whole or any(n > 1 and by != 1 for n, by in zip(count, step, strict=True)):
         return None
     offset = 0
     for first, extent in zip(start, shape, strict=True):
