@@ -14,9 +14,9 @@ from tilewright.ops.dense import Dense
 from tilewright.ops.matmul import Matmul
 
 OPS = (
-    Dense(96, 96, 96, bias=True, residual=True, relu=True),
-    Dense(101, 130, 99, bias=True),
-    Matmul(97, 128, 100, constant="B", bias=True),
+    Dense(96, 128, 128, bias=True, residual=True, relu=True),
+    Dense(101, 130, 131, bias=True),
+    Matmul(97, 128, 132, constant="B", bias=True),
 )
 
 
@@ -27,9 +27,13 @@ def test_every_candidate_is_right_on_any_number_of_threads(op: Dense | Matmul) -
     data = {t.name: rng.standard_normal(t.shape).astype("f4") for t in op.expression().inputs}
     wanted = evaluate(op.expression(), data)[name]
     configs = [space.config(row) for row in space.sample(rng, 200)]
-    chosen = [config for config in configs if config["algorithm"] == "strassen"]
-    assert {config["strassen.share"] for config in chosen[:8]} == {"rows", "stages"}
-    for config in chosen[:8]:
+    chosen = [
+        *[config for config in configs if config["algorithm"] == "strassen"][:8],
+        *[config for config in configs if config["algorithm"] == "strassen 2"][:4],
+    ]
+    shares = {config[f"{config['algorithm']}.share"] for config in chosen}
+    assert (len(chosen), shares) == (12, {"rows", "stages"})
+    for config in chosen:
         schedule = task.schedule(config)
         kernel = tw.build(schedule)
         for threads in (1, 2):
@@ -38,22 +42,24 @@ def test_every_candidate_is_right_on_any_number_of_threads(op: Dense | Matmul) -
 
 
 @pytest.mark.parametrize(
-    ("op", "there"),
+    ("op", "ways"),
     [
-        (Dense(96, 96, 96), True),
-        (Dense(96, 96, 96, tolerance=0.0), False),
-        (Dense(96, 96, 96, tolerance=1e-6), False),
-        (Dense(8, 96, 96), False),
-        (Dense(96, 96, 96, dtype="float16"), False),
-        (Matmul(96, 96, 96), False),
-        (Matmul(96, 96, 96, constant="B"), True),
-        (Matmul(96, 96, 96, constant="A"), False),
+        (Dense(96, 96, 96), ("direct", "strassen")),
+        (Dense(96, 128, 128), ("direct", "strassen", "strassen 2")),
+        (Dense(96, 128, 128, tolerance=1.2e-5), ("direct", "strassen")),
+        (Dense(96, 96, 96, tolerance=0.0), ()),
+        (Dense(96, 96, 96, tolerance=1e-6), ()),
+        (Dense(8, 96, 96), ()),
+        (Dense(96, 96, 96, dtype="float16"), ()),
+        (Matmul(96, 96, 96), ()),
+        (Matmul(96, 96, 96, constant="B"), ("direct", "strassen")),
+        (Matmul(96, 96, 96, constant="A"), ()),
     ],
     ids=str,
 )
-def test_where_it_is_offered(op: Dense | Matmul, there: bool) -> None:
-    knobs = {knob.name for knob in tw.Task(op).space.knobs}
-    assert ("algorithm" in knobs) == there
+def test_where_it_is_offered(op: Dense | Matmul, ways: tuple[str, ...]) -> None:
+    offered = {knob.name: knob.options for knob in tw.Task(op).space.knobs}
+    assert offered.get("algorithm", ()) == ways
 
 
 @pytest.mark.parametrize("tolerance", [-1e-5, 1.0, float("nan")])

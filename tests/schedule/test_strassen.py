@@ -17,38 +17,33 @@ from tilewright.ops.conv2d import Conv2d
 from tilewright.ops.dense import Dense
 from tilewright.ops.matmul import Matmul
 from tilewright.schedule.schedule import Schedule
-from tilewright.schedule.strassen import LEFT, RESULT, RIGHT
+from tilewright.schedule.strassen import ERRORS, algorithm
 
 
-def test_seven_products_are_eight() -> None:
-    """Every product of a quarter of A and one of B adds to the quarter that it belongs to."""
-    left, right, result = (np.array(m, dtype=float) for m in (LEFT, RIGHT, RESULT))
-    made = np.einsum("cp,pa,pb->cab", result, left, right).reshape(2, 2, 2, 2, 2, 2)
-    np.testing.assert_array_equal(made, _products())
-
-
-def _products() -> np.ndarray:
-    wanted = np.zeros((2,) * 6)
-    for row in range(2):
-        for column in range(2):
-            for depth in range(2):
-                wanted[row, column, row, depth, depth, column] = 1.0
-    return wanted
+@pytest.mark.parametrize("levels", [1, 2, 3])
+def test_its_products_are_those_of_matrices(levels: int) -> None:
+    """Every product of a part of A and one of B adds to the part that it belongs to."""
+    left, right, result = (np.array(m, dtype=float) for m in algorithm(levels))
+    assert len(left) == 7**levels
+    made = np.einsum("cp,pa,pb->cab", result, left, right).reshape((2**levels,) * 6)
+    one = np.eye(2**levels)
+    np.testing.assert_array_equal(made, np.einsum("ri,kj,cl->rcikjl", one, one, one))
 
 
 @settings(max_examples=25, deadline=None)
 @given(
     sizes=st.tuples(*[st.integers(1, 9)] * 3),
     extras=st.tuples(*[st.booleans()] * 3),
+    levels=st.sampled_from(sorted(ERRORS)),
 )
 def test_the_nest_means_the_product(
-    sizes: tuple[int, int, int], extras: tuple[bool, bool, bool]
+    sizes: tuple[int, int, int], extras: tuple[bool, bool, bool], levels: int
 ) -> None:
     """In float64 nothing is lost; in float32 no more than is stated."""
     op = Dense(*sizes, bias=extras[0], residual=extras[1], relu=extras[2])
     rng, name = np.random.default_rng(0), op.expression().name
     data = {t.name: rng.standard_normal(t.shape).astype("f4") for t in op.expression().inputs}
-    s = Schedule(op.expression()).strassen("product")
+    s = Schedule(op.expression()).strassen("product", levels)
     wanted = evaluate(op.expression(), data)[name]
     # Weights are added up in float64 and rounded once.
     np.testing.assert_allclose(interpret(s.loops, data)[name], wanted, rtol=1e-5, atol=1e-5)
@@ -59,10 +54,11 @@ def test_the_nest_means_the_product(
 
 
 def test_steps_are_kept_in_records() -> None:
-    s = Schedule(Dense(6, 8, 10).expression()).strassen("product")
-    again = Schedule.from_json(s.output, s.to_json())
-    assert str(again.loops) == str(s.loops)
-    assert again.error == s.error > 0
+    for levels in ERRORS:
+        s = Schedule(Dense(6, 8, 10).expression()).strassen("product", levels)
+        again = Schedule.from_json(s.output, s.to_json())
+        assert str(again.loops) == str(s.loops)
+        assert again.error == s.error == ERRORS[levels]
 
 
 REFUSED: dict[str, tuple[Any, str]] = {
@@ -91,3 +87,5 @@ def test_a_scheduled_stage_is_refused() -> None:
         s.vectorize("x_").strassen("product")
     with pytest.raises(ScheduleError, match="there is none"):
         s.strassen("nothing")
+    with pytest.raises(ScheduleError, match="known for 1 and 2"):
+        s.strassen("product", levels=3)

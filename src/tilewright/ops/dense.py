@@ -64,5 +64,5 @@ class Dense:
 
     def space(self, s: Schedule, knob: Knobs, target: Target) -> Schedule:
         sizes = self.rows, self.features_in, self.features_out
-        able = offered(sizes, self.dtype, self.tolerance)
-        return product_space(s, knob, target, able, ("y", "x_", "k"))
+        levels = offered(sizes, self.dtype, self.tolerance)
+        return product_space(s, knob, target, levels, ("y", "x_", "k"))

@@ -101,8 +101,8 @@ class Matmul:
     def space(self, s: Schedule, knob: Knobs, target: Target) -> Schedule:
         sizes = self.rows, self.depth, self.columns
         plain = self.constant == "B" and not self.batch
-        able = plain and offered(sizes, self.dtype, self.tolerance)
-        return product_space(s, knob, target, able, ("y", "x", "k"))
+        levels = offered(sizes, self.dtype, self.tolerance) if plain else ()
+        return product_space(s, knob, target, levels, ("y", "x", "k"))
 
 
 def _repeated(along: tuple[te.Axis, ...], shape: tuple[int, ...]) -> tuple[Affine, ...]:

@@ -163,9 +163,9 @@ class Schedule:
         """Compute a convolution by Winograd's method, in tiles of outputs; see `Winograd`."""
         return self.apply(Winograd(stage, tile))
 
-    def strassen(self, stage: str) -> Schedule:
-        """Compute a product of matrices by Strassen's algorithm, once; see `Strassen`."""
-        return self.apply(Strassen(stage))
+    def strassen(self, stage: str, levels: int = 1) -> Schedule:
+        """Compute a product of matrices by Strassen's algorithm; see `Strassen`."""
+        return self.apply(Strassen(stage, levels))
 
     @property
     def error(self) -> float:

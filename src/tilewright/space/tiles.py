@@ -30,7 +30,7 @@ MAX_CODE = 700  # the same over all variants for borders
 MAX_TILE_VECTORS = 8
 MAX_TILE_ROWS = 28
 SMALL = 8  # a reduction of so few rounds may be written out whole
-PREFETCH = 4096  # bytes ahead, for constants that do not stay in the cache next to a core
+PREFETCH = 16384  # bytes ahead, for constants that do not stay in the cache next to a core
 
 
 def reused(outer: tuple[Loop, ...], block: Block) -> list[str]:

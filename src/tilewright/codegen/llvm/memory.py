@@ -173,7 +173,7 @@ class Memory(Builder):
             return
         self.intrinsic("llvm.prefetch.p0", "void", "ptr, i32, i32, i32")
         ahead = self.at(pointer, byte + buffer.prefetch)
-        self.out.append(f"  call void @llvm.prefetch.p0(ptr {ahead}, i32 0, i32 2, i32 1)")
+        self.out.append(f"  call void @llvm.prefetch.p0(ptr {ahead}, i32 0, i32 3, i32 1)")
 
     def _load(
         self, buffer: Buffer, pointer: str, byte: int, step: int, width: int, active: int
