@@ -19,9 +19,9 @@ from tilewright.graph.executable import (
     Parameter,
     Place,
     Use,
-    verify,
 )
 from tilewright.graph.ir import Graph, Node
+from tilewright.graph.memory import verify
 from tilewright.graph.plan import Plan, aligned, plan
 from tilewright.loops.nodes import Buffer, product
 from tilewright.runtime.artifact import Artifact

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from tilewright.errors import ModelError
 from tilewright.graph.ir import Value
-from tilewright.graph.plan import ALIGNMENT, aligned
 from tilewright.target import Target
 
 Array = np.ndarray[Any, Any]
@@ -108,82 +105,3 @@ class Executable:
             f"Executable({inputs} -> {outputs}; {len(self.kernels)} kernels, "
             f"{sum(w.nbytes for w in self.weights)} bytes of weights)"
         )
-
-
-def verify(executable: Executable) -> Executable:
-    """Return `executable` if every kernel is given memory that there is, of the size it takes.
-
-    Raise ModelError that says what does not fit.
-    """
-    _distinct("input", [value.name for value in executable.inputs])
-    _distinct("kernel", [k.name for k in (*executable.kernels, executable.sequence)])
-    room = _Room.of(executable)
-    written = {copy.output for copy in executable.copies}
-    end = 0
-    for call in executable.calls:
-        where = f"the call of {call.node!r}"
-        if not 0 <= call.kernel < len(executable.kernels):
-            raise ModelError(f"{where} is of kernel {call.kernel}, which there is not.")
-        wanted = executable.kernels[call.kernel].parameters
-        if len(wanted) != len(call.places):
-            raise ModelError(f"{where} has {len(call.places)} places for {len(wanted)} parameters.")
-        for parameter, place in zip(wanted, call.places, strict=True):
-            room.check(where, place, parameter)
-            if place.region == "arena":
-                end = max(end, place.at + parameter.nbytes)
-            elif parameter.use == "write":
-                written.add(place.at)
-    for copy in executable.copies:
-        if not 0 <= copy.output < len(executable.outputs) or copy.source.region == "arena":
-            raise ModelError(f"a copy of {copy.source} to output {copy.output} cannot be.")
-        nbytes = executable.outputs[copy.output].nbytes
-        room.check(f"output {copy.output}", copy.source, Parameter("read", nbytes))
-    missing = [value.name for i, value in enumerate(executable.outputs) if i not in written]
-    if missing:
-        raise ModelError(f"nothing writes the outputs {', '.join(missing)}.")
-    if executable.arena != aligned(end):
-        raise ModelError(f"the calls use {end} bytes of an arena of {executable.arena}.")
-    return executable
-
-
-def _distinct(what: str, names: list[str]) -> None:
-    twice = [name for name, count in Counter(names).items() if count > 1]
-    if twice:
-        raise ModelError(f"there are two of the {what} {twice[0]!r}.")
-
-
-@dataclass(frozen=True)
-class _Room:
-    """How many bytes there are: of each array of a region, and in the arena."""
-
-    arrays: dict[Region, list[int]]
-    arena: int
-
-    @staticmethod
-    def of(executable: Executable) -> _Room:
-        return _Room(
-            {
-                "input": [value.nbytes for value in executable.inputs],
-                "output": [value.nbytes for value in executable.outputs],
-                "weight": [weight.nbytes for weight in executable.weights],
-            },
-            executable.arena,
-        )
-
-    def check(self, where: str, place: Place, parameter: Parameter) -> None:
-        """Raise ModelError unless a place has the bytes of a parameter, and may be used for it."""
-        wanted = f"{where} wants {parameter.nbytes} bytes to {parameter.use} at {place}"
-        if place.region == "arena":
-            # What is read may be a block of a value: rows of it, say, which begin anywhere.
-            begins = place.at >= 0 and (parameter.use == "read" or place.at % ALIGNMENT == 0)
-            if not begins or place.at > self.arena - parameter.nbytes:
-                raise ModelError(f"{wanted}, of an arena of {self.arena}.")
-            return
-        sizes = self.arrays[place.region]
-        if not 0 <= place.at < len(sizes):
-            raise ModelError(f"{wanted}, which there is not.")
-        if sizes[place.at] != parameter.nbytes:
-            raise ModelError(f"{wanted}, which has {sizes[place.at]}.")
-        free = ("read", "write") if place.region == "output" else ("read",)
-        if parameter.use not in free:
-            raise ModelError(f"{wanted}, which is not there for that.")

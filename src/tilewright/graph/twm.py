@@ -22,22 +22,22 @@ import json
 import os
 import struct
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import dataclass
 from io import BufferedReader
 from os import PathLike
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 import numpy as np
 
 from tilewright.errors import ModelError
-from tilewright.graph.executable import Array, Executable, verify
+from tilewright.graph.executable import Array, Executable
 from tilewright.graph.header import Reader, described, executable_of, target_of_header
+from tilewright.graph.memory import verify
 from tilewright.graph.module import Module
 from tilewright.graph.paths import path_of
 from tilewright.graph.plan import aligned
+from tilewright.graph.whole import write
 from tilewright.runtime.artifact import check_runs_here
 from tilewright.runtime.memory import empty, physical
 
@@ -50,23 +50,13 @@ _MOST_HEADER = 1 << 28
 
 def save(executable: Executable, path: Path) -> None:
     """Write an executable to a file, all of it or nothing; raise ModelError if that cannot be."""
-    beside = path.with_name(f"{path.name}.{uuid4().hex[:8]}.part")
     try:
-        with open(beside, "xb") as file:
-            for piece in _pieces(executable):
-                file.write(piece)
-            file.flush()
-            os.fsync(file.fileno())
-        beside.replace(path)
-        _settle(path.parent)
+        write(path, _pieces(executable))
     except OSError as error:
         raise ModelError(
             f"cannot save a module to {path}: {error.strerror or error}; give the path of a file "
             "in a directory that can be written."
         ) from error
-    finally:
-        with suppress(OSError):
-            beside.unlink(missing_ok=True)
 
 
 def load(path: str | PathLike[str]) -> Module:
@@ -126,16 +116,6 @@ def _pieces(executable: Executable) -> Iterator[bytes | memoryview]:
 
 def _digest(data: Array) -> str:
     return hashlib.sha256(data.data).hexdigest()
-
-
-def _settle(folder: Path) -> None:
-    """Have the new name of a file outlive a loss of power, where a folder can be told so."""
-    with suppress(OSError):
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
 
 
 # -- reading
