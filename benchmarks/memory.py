@@ -5,7 +5,7 @@ python -m benchmarks.memory [--networks resnet18 ...] [--threads 1 2] [--db netw
 Each subject runs in a new process, which imports NumPy, then the subject's library, loads the
 network (tilewright from the .twm file that it was compiled to, which reads no model and no records)
 and calls it a few times. The greatest resident memory (VmHWM) counts all that was ever there. Pages
-of files, such as those of LLVM's library, processes share and the system may drop: what is private
+of files, such as those of libraries, processes share and the system may drop: what is private
 (RssAnon, at the end) is shown beside it.
 """
 

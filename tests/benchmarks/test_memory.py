@@ -17,11 +17,14 @@ from benchmarks.models.net import save
 
 from tilewright.graph.compile import compile
 from tilewright.graph.model import load_onnx
+from tilewright.runtime.cpu import surely_runs
+from tilewright.target import host
 
 MB = 1_000_000
 HEAVY = (
     "onnx", "sqlalchemy", "xgboost", "torch", "tilewright.codegen", "tilewright.tuning",
     "tilewright.graph.onnx", "tilewright.graph.operators", "tilewright.graph.passes",
+    *["llvmlite"] * surely_runs(host()),
 )  # fmt: skip
 
 
