@@ -23,7 +23,8 @@ _SYMBOL = struct.Struct("<IBBHQQ")
 _RELOCATION = struct.Struct("<QQq")
 _RELOCATABLE, _X86_64 = 1, 62
 _PROGBITS, _SYMTAB, _STRTAB, _RELA, _UNWIND = 1, 2, 3, 4, 0x70000001
-_KNOWN = (0, _PROGBITS, _SYMTAB, _STRTAB, _RELA, 7, _UNWIND, 0x6FFF4C03)  # notes, used addresses
+_IGNORED = (0, 7, 0x6FFF4C03)  # nothing, notes, what LLVM says of addresses to other linkers
+_KNOWN = (_PROGBITS, _SYMTAB, _STRTAB, _RELA, _UNWIND, *_IGNORED)
 _WRITE, _ALLOC, _EXECUTE, _COMPRESSED, _THREAD = 1, 2, 4, 0x800, 0x400
 _UNDEFINED = 0
 _OF_CODE = (0, 1, 2, 3)  # kinds of symbol: none said, data, function, section
@@ -167,7 +168,7 @@ class _Object:
             raise ValueError(f"it is no object file for x86-64: type {kind}, machine {machine}")
         table = self._slice(at, count * size)
         found = [_Section(*fields) for fields in _SECTION.iter_unpack(table)]
-        if unknown := sorted({section.kind for section in found} - set(_KNOWN)):
+        if unknown := sorted({section.kind for section in found} - {*_KNOWN}):
             raise ValueError(f"it has sections of kind {unknown[0]}, which is not known")
         inside = [s.nbytes for s in found if s.kind in (_PROGBITS, _SYMTAB, _STRTAB, _RELA)]
         if sum(inside) > len(self.code):  # so that no more is read, or kept, than there is
