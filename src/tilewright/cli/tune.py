@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from tilewright.cli.console import console, counted, print_table, tell_damage
 from tilewright.cli.options import Shapes, Tolerance
 from tilewright.ops.conv2d import TOLERANCE
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from tilewright.tuning.session import Session
 
 
 def tune(
@@ -34,23 +40,15 @@ def tune(
     """
     import time
 
-    from tilewright.cli.gains import gains_table, untried
     from tilewright.cli.progress import Progress
     from tilewright.cli.shapes import parse_shapes
-    from tilewright.errors import ArgumentError
     from tilewright.graph.model import load_onnx
     from tilewright.measure.peak import peak
     from tilewright.records.store import Records
-    from tilewright.tuning.busy import busy
     from tilewright.tuning.tune import tune as search
 
     began = time.monotonic()
-    if trials is not None and trials < 0:
-        raise ArgumentError(
-            f"cannot tune with --trials {trials}: give a number that is not negative."
-        )
-    if seconds is not None and not 0 < seconds < float("inf"):
-        raise ArgumentError(f"cannot tune with --seconds {seconds:g}: give a number above none.")
+    _check(trials, seconds)
     out = console()
     network = load_onnx(model, parse_shapes(shape or []), tolerance=tolerance)
     found = counted(len(network.tasks(threads=threads)), "task")
@@ -76,15 +74,34 @@ def tune(
                 "--seconds: a minute or two for a start.",
                 markup=False, soft_wrap=True,
             )  # fmt: skip
-        if sessions:
-            print_table(out, gains_table(sessions, limit))
-            out.print(untried(sessions, limit), end="", markup=False, soft_wrap=True)
-        if doubt := busy(sessions):
-            out.print(doubt, markup=False, soft_wrap=True)
+        _tell(out, sessions, limit)
     tell_damage(records)
     if stopped:
         out.print(
             f"stopped; everything measured is in {db}. Run the same command to go on from there.",
-            markup=False,
-        )
+            markup=False, soft_wrap=True,
+        )  # fmt: skip
         raise typer.Exit(130)
+
+
+def _tell(out: Console, sessions: Sequence[Session], limit: float) -> None:
+    """Print what was won, what was not tried, and whether the machine was too busy to tell."""
+    from tilewright.cli.gains import gains_table, untried
+    from tilewright.tuning.busy import busy
+
+    if sessions:
+        print_table(out, gains_table(sessions, limit))
+        out.print(untried(sessions, limit), end="", markup=False, soft_wrap=True)
+    if doubt := busy(sessions):
+        out.print(doubt, markup=False, soft_wrap=True)
+
+
+def _check(trials: int | None, seconds: float | None) -> None:
+    from tilewright.errors import ArgumentError
+
+    if trials is not None and trials < 0:
+        raise ArgumentError(
+            f"cannot tune with --trials {trials}: give a number that is not negative."
+        )
+    if seconds is not None and not 0 < seconds < float("inf"):
+        raise ArgumentError(f"cannot tune with --seconds {seconds:g}: give a number above none.")
