@@ -42,14 +42,17 @@ from tilewright.records.trial import Measured, Trial
 from tilewright.target import Target, target_of
 
 OPSETS = range(7, 26)  # the newest that ONNX Runtime has
-SHARE = 5e-5  # of the largest result, by which any may be off
+# Of the largest result, by which any may be off.
+SHARES = {"float16": 4e-3, "float32": 5e-5, "float64": 1e-10}
+FLOATS = ("float32",) * 6 + ("float64", "float16")
 KINDS = (LAYERS, LAYERS, ELEMENTWISE, ELEMENTWISE, MOVEMENT, BLOCKS, BLOCKS, INDEXING)
 TARGETS = (None, None, None, None, "x86-64-v3", "x86-64")
 
 
 def network(seed: int) -> tuple[onnx.ModelProto, list[Array]]:
     """Return the network of a seed, and its inputs."""
-    g = Growing(seed, np.random.default_rng(seed).choice(OPSETS).item())
+    rng = np.random.default_rng(seed)
+    g = Growing(seed, rng.choice(OPSETS).item(), str(rng.choice(FLOATS)))
     while not g.nodes:
         wanted = g.pick.randint(3, 12)
         for _ in range(4 * wanted):
@@ -92,6 +95,7 @@ def check(seed: int, seen: Counter[str]) -> None:
             module = tw.compile(model, records, target=target, threads=threads)
         assert not (chosen and module.untuned), f"not with what was drawn: {module.untuned}"
         seen.update(modules=1, schedules=len(chosen), untuned=not chosen)
+        seen.update(name for trial in chosen for name in {step["step"] for step in trial.steps})
         check_module(module, proto, sets, seen)
 
 
@@ -99,7 +103,7 @@ def draw(model: Model, target: Target, rng: np.random.Generator) -> tuple[list[T
     """Return two candidates of each task, as if they had been measured."""
     chosen: tuple[list[Trial], list[Trial]] = [], []
     for task in model.tasks(target):
-        rows = task.space.sample(rng, 6)
+        rows = task.space.sample(rng, 8)
         assert len(rows), f"no candidate of {task.name}"
         made = [(config := task.space.config(row), task.schedule(config)) for row in rows]
         made.sort(key=lambda pair: -pair[1].error)  # algorithms are rare among all candidates
@@ -154,6 +158,10 @@ def same(what: str, got: Sequence[Array], wanted: Sequence[Array]) -> None:
         assert a.tobytes() == b.tobytes(), f"{what}: {i} is not the same\n{a}\n{b}"
 
 
+def share(array: Array) -> float:
+    return SHARES.get(array.dtype.name, 0.0)
+
+
 def agree(
     proto: onnx.ModelProto,
     given: Sequence[Array],
@@ -167,7 +175,7 @@ def agree(
     far = [
         i
         for i, (a, b) in enumerate(zip(got, wanted, strict=True))
-        if not near(np.asarray(a, np.float64), np.asarray(b, np.float64), SHARE)
+        if not near(np.asarray(a, np.float64), np.asarray(b, np.float64), share(b))
     ]
     if not far:
         return
@@ -178,7 +186,7 @@ def agree(
         right, error = meant[i]
         found = got[i].astype(np.float64)
         off = np.minimum(np.abs(found - right), np.abs(found - wanted[i].astype(np.float64)))
-        least = SHARE * max(1.0, float(np.max(np.abs(right))))
+        least = share(wanted[i]) * max(1.0, float(np.max(np.abs(right))))
         assert np.all(off <= 4 * error + least), (
             f"output {i} ({proto.graph.output[i].name}) is off by {np.max(off - error)}\n"
             f"{got[i]}\nONNX Runtime\n{wanted[i]}\nfloat64\n{right}\nerror\n{error}"

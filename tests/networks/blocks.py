@@ -17,7 +17,7 @@ def activation(g: Growing, x: str) -> str:
 
 def normalised(g: Growing, x: str) -> str:
     channels = g.shape(x)[1]
-    variance = g.constant(g.rng.uniform(0.05, 3, channels), "float32")
+    variance = g.constant(g.rng.uniform(0.05, 3, channels), FLOAT)
     names = [g.constant(g.numbers((channels,))) for _ in range(3)]
     return g.node("BatchNormalization", [x, *names, variance])
 

@@ -58,7 +58,7 @@ def operand(g: Growing, x: str) -> str:
         return g.some(*near)
     few = tuple(n if g.chance(0.5) else 1 for n in shape)
     few = few[g.pick.randrange(len(few) + 1) :] if g.chance(0.3) else few
-    if dtype == FLOAT:
+    if dtype == g.float:
         return g.weight(*few)
     return g.constant(g.rng.integers(1, 5, few), dtype)
 

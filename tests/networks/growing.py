@@ -12,7 +12,7 @@ import onnxruntime
 from onnx import NodeProto, helper, numpy_helper
 
 Array = np.ndarray[Any, Any]
-FLOAT = "float32"
+FLOAT = "float"  # that of a network, of so many bits as it has
 LARGEST = 1e4  # in size: what is larger says little about the rest
 MOST = 6000  # elements of a value
 EXTENTS = (1, 1, 2, 3, 4, 5, 7, 8, 11, 13, 16, 17)
@@ -36,10 +36,10 @@ def fresh_session(model: onnx.ModelProto) -> onnxruntime.InferenceSession:
 class Growing:
     """Nodes so far, with the value of each result; `pick` decides all but the numbers."""
 
-    def __init__(self, seed: int, opset: int) -> None:
+    def __init__(self, seed: int, opset: int, dtype: str = "float32") -> None:
         self.pick = Random(seed)
         self.rng = np.random.default_rng(seed)
-        self.opset = opset
+        self.opset, self.float = opset, dtype
         self.nodes: list[NodeProto] = []
         self.inputs: dict[str, Array] = {}
         self.constants: dict[str, Array] = {}
@@ -64,10 +64,11 @@ class Growing:
             made *= self.rng.uniform(0.01, 3, (made.shape[0],) + (1,) * (made.ndim - 1))
         if self.chance(0.15):
             made *= self.rng.random(made.shape) < 0.6
-        return np.asarray(made, np.float32)
+        return np.asarray(made, self.float)
 
     def constant(self, array: Any, dtype: str = "") -> str:
         """Keep an array; `dtype` is its own unless given."""
+        dtype = self.float if dtype == FLOAT else dtype
         name = f"c{len(self.constants)}"
         self.constants[name] = np.array(array, dtype or None)
         return name
@@ -77,7 +78,7 @@ class Growing:
 
     def weight(self, *shape: int) -> str:
         """Return a constant, or now and then something that is known at a run only."""
-        same = [name for name, array in self.values.items() if fits(array, FLOAT, shape)]
+        same = [name for name, array in self.values.items() if fits(array, self.float, shape)]
         if same and self.chance(0.1):
             return self.some(*same)
         if self.chance(0.06):
@@ -92,10 +93,11 @@ class Growing:
 
     def tensor(self, *ranks: int, dtypes: Sequence[str] = (FLOAT,)) -> str:
         """Return a value of one of these ranks (of any, if none is given), rather an unread one."""
+        held = [self.float if dtype == FLOAT else dtype for dtype in dtypes]
         there = [
             name
             for name, array in self.values.items()
-            if array.dtype.name in dtypes and (not ranks or array.ndim in ranks)
+            if array.dtype.name in held and (not ranks or array.ndim in ranks)
         ]
         unread = [name for name in there if name in self.unread]
         if unread and self.chance(0.7):

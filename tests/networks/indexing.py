@@ -73,7 +73,7 @@ def sampled(g: Growing) -> str:
     if g.opset < 16:
         raise Refused("in newer operator sets")
     x = g.tensor(4)
-    grid = g.input(np.asarray(g.rng.uniform(-1.2, 1.2, (g.shape(x)[0], 3, 5, 2)), np.float32))
+    grid = g.input(np.asarray(g.rng.uniform(-1.2, 1.2, (g.shape(x)[0], 3, 5, 2)), g.float))
     modes = ("linear", "nearest", "cubic") if g.opset >= 20 else ("bilinear", "nearest", "bicubic")
     return g.node("GridSample", [x, grid], mode=g.some(*modes), align_corners=g.some(0, 1),
                   padding_mode=g.some("zeros", "border", "reflection"))  # fmt: skip

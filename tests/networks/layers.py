@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.networks.growing import Growing, Refused
+from tests.networks.growing import FLOAT, Growing, Refused
 
 
 def window(g: Growing, count: int, *, dilated: bool = True) -> dict[str, Any]:
@@ -25,13 +25,18 @@ def window(g: Growing, count: int, *, dilated: bool = True) -> dict[str, Any]:
 
 
 def within(g: Growing, x: str, made: dict[str, Any]) -> dict[str, Any]:
-    """Refuse a window larger than its image, of which ONNX Runtime makes something all the same."""
+    """Refuse windows that are larger than the image, or of which it is open where they lie.
+
+    ONNX Runtime makes something of these all the same.
+    """
     kernel = made["kernel_shape"]
     dilations, pads = made.get("dilations", [1] * 3), made.get("pads", [0] * 6)
     for i, extent in enumerate(g.shape(x)[2:]):
         padded = extent + pads[i] + pads[i + len(kernel)]
         if "auto_pad" not in made and (kernel[i] - 1) * dilations[i] + 1 > padded:
             raise Refused("a window larger than its image")
+        if "auto_pad" in made and made.get("strides", kernel)[i] > kernel[i]:
+            raise Refused("steps beyond the window")
     return made
 
 
@@ -60,12 +65,27 @@ def conv(g: Growing) -> str:
 def winograd(g: Growing) -> str:
     """A convolution of a kind that faster algorithms take."""
     size, depth = g.some(5, 8, 11, 14), g.some(3, 8, 16, 17)
-    there = [n for n, a in g.values.items() if a.ndim == 4 and a.dtype == "float32"]
+    there = [n for n, a in g.values.items() if a.ndim == 4 and a.dtype == g.float]
     x = g.some(*there) if there else g.input(g.numbers((g.some(1, 2), depth, size, size)))
     stride, kernel = g.some(1, 1, 2), g.some(3, 3, 3, 5)
     weight = g.weight(g.some(8, 16, 24), g.shape(x)[1], kernel, kernel)
     pads = [g.some(0, 1)] * 4 if g.chance(0.8) else [g.some(0, 1, 2) for _ in range(4)]
     return g.node("Conv", [x, weight], strides=[stride] * 2, pads=pads)
+
+
+def strassen(g: Growing) -> str:
+    """A product of a size from which Strassen's algorithm is tried, with what may follow it."""
+    rows, depth, width = g.some(48, 49, 51, 55), g.some(96, 97, 100), g.some(96, 97, 104)
+    if g.chance(0.5):
+        x = g.input(g.numbers((1, depth, 7, 7)))
+        made = g.node("Conv", [x, g.constant(g.numbers((width, depth, 1, 1)))])
+    else:
+        shape = g.some((rows, depth), (rows, depth), (1, rows, depth), (2, rows // 2, depth))
+        x = g.input(g.numbers(shape))
+        made = g.node("MatMul", [x, g.constant(g.numbers((depth, width)))])
+    if g.chance(0.5):
+        made = g.node("Add", [made, g.constant(g.numbers(g.some((), (1,), g.shape(made)[-1:])))])
+    return g.node("Relu", [made]) if g.chance(0.5) else made
 
 
 def conv_transpose(g: Growing) -> str:
@@ -138,7 +158,7 @@ def einsum(g: Growing) -> str:
 def batch_norm(g: Growing) -> str:
     x = g.tensor(2, 3, 4, 4, 5)
     channels = g.shape(x)[1]
-    variance = g.constant(g.rng.uniform(0.05, 3, channels), "float32")
+    variance = g.constant(g.rng.uniform(0.05, 3, channels), FLOAT)
     names = [g.constant(g.numbers((channels,))) for _ in range(3)]
     return g.node("BatchNormalization", [x, *names, variance], epsilon=g.some(1e-5, 1e-3))
 
@@ -190,7 +210,7 @@ def recurrent(g: Growing) -> str:
 
 
 LAYERS = (
-    conv, conv, conv, conv, winograd, winograd, conv_transpose, pool, pool, global_pool, gemm, gemm,
-    matmul, matmul, square, einsum, batch_norm, instance_norm, layer_norm, group_norm, lrn,
-    recurrent,
+    conv, conv, conv, conv, winograd, winograd, strassen, strassen, conv_transpose, pool, pool,
+    global_pool, gemm, gemm, matmul, matmul, square, einsum, batch_norm, instance_norm, layer_norm,
+    group_norm, lrn, recurrent,
 )  # fmt: skip

@@ -56,7 +56,7 @@ def concat(g: Growing) -> str:
         and array.shape[:axis] + array.shape[axis + 1 :] == shape[:axis] + shape[axis + 1 :]
     ]
     names = [x, *(g.some(*near) for _ in range(g.some(0, 1, 1, 2)))]
-    if g.values[x].dtype == FLOAT and g.chance(0.3):
+    if g.values[x].dtype == g.float and g.chance(0.3):
         names.append(g.weight(*shape[:axis], g.some(1, 2, 3), *shape[axis + 1 :]))
     g.pick.shuffle(names)
     return g.node("Concat", names, axis=axis - len(shape) * (g.opset >= 11 and g.chance(0.3)))
@@ -133,7 +133,7 @@ def expand(g: Growing) -> str:
 def resize(g: Growing) -> str:
     x = g.tensor(4)
     scales = [1.0, 1.0, *(g.some(1.0, 2.0, 3.0, 0.5, 1.5) for _ in range(2))]
-    held = g.constant(scales, FLOAT)
+    held = g.constant(scales, "float32")
     mode = g.some("nearest", "nearest", "linear", "cubic")
     if g.opset < 10:
         return g.node("Upsample", [x, held], mode=g.some("nearest", "linear"))
