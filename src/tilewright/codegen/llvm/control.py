@@ -14,7 +14,6 @@ from tilewright.codegen.llvm.questions import Questions, questions
 from tilewright.codegen.llvm.regions import (
     PEEL,
     Conditions,
-    chain_of_parallel,
     conditions,
     inner_kinds,
     pieces,
@@ -22,7 +21,7 @@ from tilewright.codegen.llvm.regions import (
 )
 from tilewright.codegen.llvm.vectors import Shape, vectors
 from tilewright.expr.scalar import Table, Within
-from tilewright.loops.nodes import Bind, Block, Buffer, Loop, Node, product, variables, walk
+from tilewright.loops.nodes import Bind, Block, Buffer, Loop, Node, variables, walk
 from tilewright.target import Target
 
 
@@ -300,23 +299,13 @@ class Control(Bounds):
         phis: list[object] = []
         self.out.append(phis)
         index, following = self.fresh(), self.fresh()
-        inside: dict[tuple[str, int], Value] = {}
-        for slot, value in carried.items():
-            inside[slot] = Value(self.fresh(), value.dtype, value.width)
+        inside = {s: Value(self.fresh(), v.dtype, v.width) for s, v in carried.items()}
         self.registers.update(inside)
         depth = self.open_scope()
         self.env[loop.name] = Dynamic(index, depth, start, stop)
-        for bind in loop.binds:
-            self.bind(bind)
-        fresh = set(clip) - self.assumed
-        self.assumed |= fresh
         self.entries.append(entry)
-        self.nodes(loop.body, loop)
+        self.body(loop, clip)
         self.entries.pop()
-        self.assumed -= fresh
-        self.forget(loop)
-        for _ in loop.binds:
-            self.close_scope()
         self.close_scope()
         self.out.append(f"  {following} = add nuw nsw i64 {index}, 1")
         more = self.emit(f"icmp slt i64 {following}, {end}")
@@ -330,26 +319,32 @@ class Control(Bounds):
             if result is None or result.type != new.type:
                 # Left over from a tile of another shape, and written anew before it is read.
                 stale.add(slot)
-                phis.append(
-                    f"  {new.name} = phi {new.type} [ {value.name}, %{origin} ], "
-                    f"[ poison, %{last} ]"
-                )
-                continue
-            phis.append(
-                f"  {new.name} = phi {new.type} [ {value.name}, %{origin} ], "
-                f"[ {result.name}, %{last} ]"
+                result = None
+            merged = (
+                f"phi {new.type} [ {value.name}, %{origin} ], "
+                f"[ {result.name if result else 'poison'}, %{last} ]"
             )
-            if skips:
-                name = self.emit(
-                    f"phi {new.type} [ {value.name}, %{origin} ], [ {result.name}, %{last} ]"
-                )
-                self.registers[slot] = Value(name, value.dtype, value.width)
+            phis.append(f"  {new.name} = {merged}")
+            if skips and result:
+                self.registers[slot] = Value(self.emit(merged), value.dtype, value.width)
         if skips:  # tiles first written inside may not have been written at all
             self.registers = {
                 s: v
                 for s, v in self.registers.items()
                 if (s in carried and s not in stale) or s[0] not in names
             }
+
+    def body(self, loop: Loop, known: list[Within]) -> None:
+        """Emit the body of a loop at run time, in which conditions hold that bound the loop."""
+        fresh = set(known) - self.assumed
+        for bind in loop.binds:
+            self.bind(bind)
+        self.assumed |= fresh
+        self.nodes(loop.body, loop)
+        self.assumed -= fresh
+        self.forget(loop)
+        for _ in loop.binds:
+            self.close_scope()
 
     def forget(self, loop: Loop) -> None:
         """Take what a loop defines out of the environment: it means nothing outside."""
@@ -364,79 +359,3 @@ class Control(Bounds):
         value = self.emit(f"urem i64 {value}, {bind.modulus}")
         depth = self.open_scope()
         self.env[bind.name] = Dynamic(value, depth, 0, bind.modulus)
-
-    # parallel loops ----------------------------------------------------------------------------
-
-    def tasks(self, loop: Loop) -> int:
-        return int(product(tuple(p.extent for p in chain_of_parallel(loop)[0])))
-
-    def parallel(self, loop: Loop) -> None:
-        """Emit the rounds `%lo` to `%hi` of directly nested parallel loops, counted as one."""
-        chain, body = chain_of_parallel(loop)
-        head, exit_ = self.fresh_label("task"), self.fresh_label("done")
-        some = self.emit("icmp slt i64 %lo, %hi")
-        self.out.append(f"  br i1 {some}, label %{head}, label %{exit_}")
-        origin = self.label
-        self.start(head)
-        phi: list[object] = []
-        self.out.append(phi)
-        task, following = self.fresh(), self.fresh()
-        opened = 0
-        count = int(product(tuple(p.extent for p in chain)))
-        names: list[tuple[str, int]] = []
-        for p in chain:
-            count //= p.extent
-            value = self.emit(f"udiv i64 {task}, {count}") if count > 1 else task
-            if p is not chain[0]:
-                value = self.emit(f"urem i64 {value}, {p.extent}")
-            self.env[p.name] = Dynamic(value, self.open_scope(), 0, p.extent)
-            names.append((p.name, p.extent))
-            opened += 1
-            for bind in p.binds:
-                self.bind(bind)
-                names.append((bind.name, bind.modulus))
-                opened += 1
-        self.dispatch(names, body)
-        for _ in range(opened):
-            self.close_scope()
-        self.out.append(f"  {following} = add nuw nsw i64 {task}, 1")
-        more = self.emit(f"icmp slt i64 {following}, %hi")
-        phi.append(f"  {task} = phi i64 [ %lo, %{origin} ], [ {following}, %{self.label} ]")
-        self.out.append(f"  br i1 {more}, label %{head}, label %{exit_}")
-        self.start(exit_)
-
-    def dispatch(self, names: list[tuple[str, int]], body: tuple[Node, ...]) -> None:
-        """Emit the body once for each piece of a parallel variable's range, chosen by a branch."""
-        if not names:
-            self.nodes(body)
-            self.registers = {}
-            return
-        (name, extent), *rest = names
-        _, peel = self.plan(name, body, may_clip=False)
-        inner = dict(self._inner)
-        inner.update({n: (0, e - 1) for n, e in rest})
-
-        def ranges(variable: str) -> tuple[int, int]:
-            return inner[variable] if variable in inner else self._range(variable)
-
-        bound = self.env[name]
-        assert isinstance(bound, Dynamic)
-        cut = pieces(name, 0, extent, peel, ranges)
-        done = self.fresh_label("joined")
-        for start, stop, _ in cut:
-            self.env[name] = Dynamic(bound.name, bound.depth, start, stop)
-            if stop - start == 1:
-                self.env[name] = start
-            if stop == extent:
-                self.dispatch(rest, body)
-                continue
-            here, after = self.fresh_label("piece"), self.fresh_label("next")
-            test = self.emit(f"icmp slt i64 {bound.name}, {stop}")
-            self.out.append(f"  br i1 {test}, label %{here}, label %{after}")
-            self.start(here)
-            self.dispatch(rest, body)
-            self.out.append(f"  br label %{done}")
-            self.start(after)
-        self.env[name] = bound
-        self.out.append(f"  br label %{done}")
-        self.start(done)

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from tilewright.codegen.llvm.control import Control
 
 LEAST = 4  # lanes of a register of 128 bits
-GROUP = 4  # bytes that a lane takes of each operand
 
 
 def check(intrinsic: Intrinsic, target: Target) -> None:

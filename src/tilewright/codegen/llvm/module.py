@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tilewright import dtypes
-from tilewright.codegen.llvm.control import Control
+from tilewright.codegen.llvm.parallel import Parallel
 from tilewright.codegen.llvm.promote import promote
 from tilewright.errors import CompileError
 from tilewright.expr.parts import loads
@@ -91,7 +91,7 @@ def _region(
 ) -> tuple[str, str]:
     """Return the function of top nodes, and the text that calls it; a parallel loop is shared."""
     lanes = {dtype: target.lanes(dtypes.nbytes(dtype)) for dtype in dtypes.LLVM}
-    emitter = Control(dict(nest.by_name), promoted, lanes, target)
+    emitter = Parallel(dict(nest.by_name), promoted, lanes, target)
     emitter.pointers = {b.name: f"%p{i}" for i, b in enumerate(parameters)}
     ahead = {b.name for b in nest.buffers if b.prefetch}
     blocks = (block for _, block in walk(nodes) if ahead)
@@ -119,7 +119,7 @@ def _region(
     return f"{text}\n{_fork(name, count, len(parameters))}", _share(name, count, passed)
 
 
-def _stack(nest: Nest, nodes: tuple[Node, ...], promoted: set[str], emitter: Control) -> list[str]:
+def _stack(nest: Nest, nodes: tuple[Node, ...], promoted: set[str], emitter: Parallel) -> list[str]:
     """Put local buffers that need memory on the stack of the function that uses them."""
     inside = {b.buffer for _, b in walk(nodes)}
     lines: list[str] = []
