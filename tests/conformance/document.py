@@ -34,8 +34,8 @@ constants and shapes alone. Whatever depends on these alone is computed when the
 - **Indices beyond the end are no error.** Gather and its like read the nearest element, where ONNX
   Runtime raises an error; Scatter and its like write nothing there. Those below zero count from
   the end.
-- **Branches and loops** compile where constants decide them, loops with up to 64 turns, each
-  written out. An If on data computes both branches, which must make the same shapes.
+- **Branches and loops** compile where constants decide them, loops and scans with up to 64 turns,
+  each written out. An If on data computes both branches, which must make the same shapes.
 - **Types** are floats of 16 to 64 bits (bfloat16, too), integers of 8 to 64 bits, and bool. Text,
   complex numbers, float8 and integers of four bits are refused.
 - **It is for inference.** Dropout and batch normalisation in training mode are refused.
@@ -75,8 +75,8 @@ The {beyond} without one:
 
 Tensor programs that are refused, with the number of their tests: {missing}.
 
-Refused because they are no tensor programs for inference. If, Loop and Compress compile where
-constants decide them, as said above; so do the others on constants, but for random numbers.
+Refused because they are no tensor programs for inference. If, Loop, Scan and Compress compile
+where constants decide them, as said above; so do the others on constants, but for random numbers.
 
 {refused}
 """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -136,3 +137,40 @@ def test_loops_that_cannot_be_written_out(tmp_path: Path) -> None:
         "Loop 'data': it runs as often as data say",
     ):
         assert line in str(error.value)
+
+
+def gathered(**attributes: Any) -> NodeProto:
+    """A running sum of the columns of x, times those of w; both sums and products are kept."""
+    nodes = [
+        make_node("Add", ["s", "a"], ["t"]),
+        make_node("Mul", ["t", "b"], ["p"]),
+        make_node("Identity", ["t"], ["q"]),
+    ]
+    kinds = [(name, TensorProto.FLOAT) for name in ("s", "a", "b")]
+    body = graph(nodes, ["t", "p", "q"], kinds)
+    for value in body.input:
+        value.type.tensor_type.ClearField("shape")
+    return make_node("Scan", ["s0", "x", "w"], ["last", "y", "z"], num_scan_inputs=2, body=body,
+                     scan_input_axes=[1, -1], **attributes)  # fmt: skip
+
+
+@pytest.mark.parametrize("directions", [[0, 0], [1, 0], [0, 1]])
+@pytest.mark.parametrize("axis", [0, 1])
+def test_a_short_scan_is_written_out(tmp_path: Path, directions: list[int], axis: int) -> None:
+    node = gathered(
+        scan_input_directions=directions, scan_output_directions=directions,
+        scan_output_axes=[axis, axis - 2],
+    )  # fmt: skip
+    given = {"s0": np.zeros(3, np.float32), "x": X, "w": RNG.random((3, 4), np.float32)}
+    compare(tmp_path, [node], given, outputs=("last", "y", "z"))
+
+
+def test_scans_that_cannot_be_written_out(tmp_path: Path) -> None:
+    node = gathered()
+    node.name = "long"
+    path = write(tmp_path / "m.onnx", [node], {"s0": (3,), "x": (3, 65), "w": (3, 65)}, {})
+    with pytest.raises(ModelError, match="Scan 'long': it runs 65 times, more than 64"):
+        load(path)
+    path = write(tmp_path / "m.onnx", [node], {"s0": (3,), "x": (3, 5), "w": (3, 4)}, {})
+    with pytest.raises(ModelError, match="which are not of one length"):
+        load(path)

@@ -85,34 +85,89 @@ def loop(source: Source, imported: Import) -> None:
         state = names[1 : 1 + count]
         for parts, name in zip(collected, names[1 + count :], strict=True):
             parts.append(name)
-    _finish(source, state, collected, imported)
+    _finish(source, state, collected, (0,) * len(collected), imported)
+
+
+def scan(source: Source, imported: Import) -> None:
+    """Write out the turns of a scan: each gets the next part of some inputs."""
+    if source.opset < 9:
+        raise Refusal("it is of operator set 8, in which scans have batches; raise it to 9")
+    body, first, count = (
+        _graph(source, "body"),
+        _first(source),
+        source.attribute("num_scan_inputs", 0),
+    )
+    state, given = list(source.inputs[:-count]), source.inputs[-count:]
+    made = len(body.output) - len(state)
+    axes = source.attribute("scan_input_axes", (0,) * count)
+    backward = source.attribute("scan_input_directions", (0,) * count)
+    shapes = [source.shape(len(state) + i) for i in range(count)]
+    lengths = {shape[axis] for shape, axis in zip(shapes, axes, strict=True)}
+    if len(lengths) != 1:
+        raise Refusal(f"it goes along inputs of shapes {shapes}, which are not of one length")
+    (length,) = lengths
+    if length > MAX_TURNS:
+        raise Refusal(f"it runs {length} times, more than {MAX_TURNS}: each turn is written out")
+    collected: list[list[str]] = [[] for _ in range(made)]
+    for turn in range(length):
+        prefix = f"{first}/turn{turn}/"
+        at = [f"{prefix}at{i}" for i in range(count)]
+        numbers = {
+            name: np.asarray(length - 1 - turn if back else turn, np.int64)
+            for name, back in zip(at, backward, strict=True)
+        }
+        parts = [f"{prefix}part{i}" for i in range(count)]
+        nodes = [
+            onnx.helper.make_node("Gather", [whole, index], [part], axis=axis)
+            for whole, index, part, axis in zip(given, at, parts, axes, strict=True)
+        ]
+        pairs = [(part, part) for part in parts]
+        imported(Body(nodes, {}, pairs, prefix, _opsets(source), numbers), f"its turn {turn}")
+        names = [f"{prefix}result{i}" for i in range(len(body.output))]
+        inside = dict(zip((v.name for v in body.input), (*state, *parts), strict=False))
+        imported(_body(body, names, prefix, inside), f"its turn {turn}")
+        state = names[: len(state)]
+        for rows, name in zip(collected, names[len(state) :], strict=True):
+            rows.append(name)
+    for rows, back in zip(
+        collected, source.attribute("scan_output_directions", (0,) * made), strict=True
+    ):
+        if back:
+            rows.reverse()
+    out = source.attribute("scan_output_axes", (0,) * made)
+    _finish(source, state, collected, out, imported)
+
+
+def _opsets(source: Source) -> list[onnx.OperatorSetIdProto]:
+    return [onnx.helper.make_opsetid("", max(source.opset, 13))]
 
 
 def _finish(
-    source: Source, state: Sequence[str], collected: Sequence[list[str]], imported: Import
-) -> None:
-    """Name the last state as the outputs, and join what was collected in each turn."""
-    first, axis = _first(source), f"{_first(source)}/axis"
+    source: Source, state: Sequence[str], collected: Sequence[list[str]], axes: Sequence[int],
+    imported: Import,
+) -> None:  # fmt: skip
+    """Name the last state as the outputs, and join along `axes` what each turn made."""
+    first = _first(source)
     nodes: list[onnx.NodeProto] = []
+    constants: dict[str, np.ndarray] = {}
     pairs = [(o, s) for o, s in zip(source.outputs, state, strict=False) if o]
-    for output, parts in zip(source.outputs[len(state) :], collected, strict=False):
+    for output, parts, axis in zip(source.outputs[len(state) :], collected, axes, strict=False):
         if not output:
             continue
         if not parts:
             raise Refusal("it never runs, and so collects nothing")
         rows = [f"{output}/row{i}" for i in range(len(parts))]
         nodes += [
-            onnx.helper.make_node("Unsqueeze", [part, axis], [row])
+            onnx.helper.make_node("Unsqueeze", [part, f"{output}/axis"], [row])
             for part, row in zip(parts, rows, strict=True)
         ]
-        nodes.append(onnx.helper.make_node("Concat", rows, [output], axis=0))
+        nodes.append(onnx.helper.make_node("Concat", rows, [output], axis=axis))
         pairs.append((output, output))
-    opsets = [onnx.helper.make_opsetid("", max(source.opset, 13))]
-    constants = {axis: np.asarray([0], np.int64)}
-    imported(Body(nodes, {}, pairs, f"{first}/", opsets, constants), "what it collects")
+        constants[f"{output}/axis"] = np.asarray([axis], np.int64)
+    imported(Body(nodes, {}, pairs, f"{first}/", _opsets(source), constants), "what it collects")
 
 
-KINDS: Mapping[str, Callable[[Source, Import], None]] = {"If": branch, "Loop": loop}
+KINDS: Mapping[str, Callable[[Source, Import], None]] = {"If": branch, "Loop": loop, "Scan": scan}
 
 
 def _body(
