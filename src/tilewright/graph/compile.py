@@ -11,7 +11,8 @@ import numpy as np
 from tilewright.errors import ArgumentError, ModelError
 from tilewright.graph.assemble import Work, assemble
 from tilewright.graph.budget import fit, ways
-from tilewright.graph.ir import Graph
+from tilewright.graph.ir import Graph, Node
+from tilewright.graph.kernels import Bound
 from tilewright.graph.model import Model
 from tilewright.graph.module import Module
 from tilewright.loops.interpret import packed
@@ -62,37 +63,20 @@ def compile(
     target = target_of(target)
     check_runs_here(target)
     count = checked(threads, target.cores)
-    graph, works = model.graph, list[Work]()
     _check_memory(model)
     compiled = _compiled(model, records, target, count, weight_bytes)
-    ready: dict[tuple[int, str, str], tuple[np.ndarray, np.ndarray]] = {}  # the first holds its id
-    for node, work in zip(graph.nodes, model.bound, strict=True):
-        if work is None:
-            continue
-        operator, given = work.operator, work.given
-        made = compiled[operator]
-        places: list[str | np.ndarray | Buffer] = []
-        for buffer in made.artifact.parameters:
-            if buffer.scope == "output":
-                places.append(node.output.name)
-            elif buffer.scope == "workspace":
-                places.append(buffer)
-            else:
-                value = given[buffer.source or buffer.name]
-                array = _constant(graph, value)
-                if array is None:
-                    assert isinstance(value, str)
-                    places.append(value)
-                else:
-                    key = (id(array), made.artifact.name, buffer.name)
-                    if key not in ready:
-                        shaped = array.reshape(made.shapes[buffer.source or buffer.name])
-                        filled = aligned(packed(buffer, shaped) if buffer.source else shaped)
-                        ready[key] = (array, filled)
-                    places.append(ready[key][1])
-        works.append(Work(node, operator.name, made.task.flops, made.artifact, tuple(places)))
+    works, ready = list[Work](), _Ready()
+    for node, work in zip(model.graph.nodes, model.bound, strict=True):
+        if work is not None:
+            made = compiled[work.operator]
+            places = [
+                _place(buffer, node, model.graph, work, made, ready)
+                for buffer in made.artifact.parameters
+            ]
+            flops, artifact = made.task.flops, made.artifact
+            works.append(Work(node, work.operator.name, flops, artifact, tuple(places)))
     untuned = tuple(o.name for o, made in compiled.items() if not made.tuned)
-    return Module(assemble(graph, works, target, count, untuned))
+    return Module(assemble(model.graph, works, target, count, untuned))
 
 
 @dataclass(frozen=True)
@@ -126,6 +110,31 @@ def _compiled(
         shapes = {t.name: t.shape for t in task.expression.inputs}
         made[operator] = _Compiled(task, artifact, shapes, way.tuned)
     return made
+
+
+# Constants as kernels read them, by identity, kernel and parameter; the first array holds the id.
+_Ready = dict[tuple[int, str, str], tuple[np.ndarray, np.ndarray]]
+
+
+def _place(
+    buffer: Buffer, node: Node, graph: Graph, work: Bound, made: _Compiled, ready: _Ready
+) -> str | np.ndarray | Buffer:
+    """Return what a parameter of a node's kernel is; each constant is packed once."""
+    if buffer.scope == "output":
+        return node.output.name
+    if buffer.scope == "workspace":
+        return buffer
+    name = buffer.source or buffer.name
+    value = work.given[name]
+    array = _constant(graph, value)
+    if array is None:
+        assert isinstance(value, str)
+        return value
+    key = (id(array), made.artifact.name, buffer.name)
+    if key not in ready:
+        shaped = array.reshape(made.shapes[name])
+        ready[key] = array, aligned(packed(buffer, shaped) if buffer.source else shaped)
+    return ready[key][1]
 
 
 def _constant(graph: Graph, value: str | np.ndarray) -> np.ndarray | None:
