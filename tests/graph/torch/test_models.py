@@ -80,14 +80,14 @@ def test_parts_that_are_not_supported_stay_in_pytorch() -> None:
 
         def forward(self, x: Any) -> Any:
             x = self.first(x).relu().flatten(1)
-            return self.second(torch.special.i0(x.sort(-1).values[:, :8]))
+            return self.second(torch.special.i0(x.cummax(-1).values[:, :8]))
 
     compiled = Compiled(Net())
     compiled.check(torch.randn(2, 3, 5, 5))
-    assert compiled.left >= {"aten.i0", "aten.sort"}
+    assert compiled.left >= {"aten.i0", "aten.cummax"}
     (report,) = compiled.reports
     assert len(report.modules) == 2
-    assert "left to PyTorch: aten.sort: not supported" in str(report)
+    assert "left to PyTorch: aten.cummax: not supported" in str(report)
 
 
 def test_half_precision() -> None:
@@ -131,3 +131,22 @@ def test_strided_inputs() -> None:
     compiled.check(torch.randn(4, 6).t())
     compiled.check(torch.randn(2, 3, 4, 5).to(memory_format=torch.channels_last))
     assert not compiled.left
+
+
+def test_empty_tensors_join_as_nothing() -> None:
+    """As the caches of transformers do that are empty at first."""
+    compiled = Compiled(lambda x: torch.cat([torch.tensor([]), x * 2]).relu())
+    compiled.check(torch.randn(3))
+    assert not compiled.left
+
+
+def test_what_compares_all_pairs_is_left_to_pytorch_where_rows_are_long(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from tilewright.graph.torch import indexing, order
+
+    monkeypatch.setattr(order, "LONG", 8)
+    monkeypatch.setattr(indexing, "LONG", 8)
+    compiled = Compiled(lambda x, i: (x.sort(0)[0] + 1, (x * 2).scatter(0, i, 1.0), x.cumsum(0)))
+    compiled.check(torch.randn(9), torch.arange(9))
+    assert compiled.left == {"aten.sort", "aten.scatter"}

@@ -53,14 +53,22 @@ def linear(source: Source) -> str:
 
 
 def attention(source: Source) -> tuple[str]:
-    """Import softmax(query @ key.T * scale + mask) @ value, the first result."""
+    """Import softmax(query @ key.T * scale + mask) @ value, the first result.
+
+    Several heads of a query may share one of the keys: then they are rows of one product.
+    """
     if source.argument("dropout_p", 0.0):
         raise Refusal("it drops some of its weights")
     query, key, value = (source.value(name) for name in ("query", "key", "value"))
     shape, dtype = source.shape("query"), source.dtype("query")
     factor = source.argument("scale")
     query = _times(source, query, 1 / math.sqrt(shape[-1]) if factor is None else factor)
+    batch, heads, length, width = shape
+    _, keys, count, _ = source.shape("key")
+    rows = heads // keys * length
+    query = source.reshaped(query, (batch, keys, rows, width))
     made = source.node("matmul", query, key, transpose_a=0, transpose_b=1)
+    made = source.reshaped(made, (batch, heads, length, count))
     if source.has("attn_mask"):
         if source.dtype("attn_mask") != dtype:
             raise Refusal(f"its mask is {source.dtype('attn_mask')}")
@@ -73,4 +81,6 @@ def attention(source: Source) -> tuple[str]:
         made = source.node("masked_softmax", made)
     else:
         made = source.node("softmax", made, axis=len(shape) - 1, log=0)
-    return (source.node("matmul", made, value, transpose_a=0, transpose_b=0),)
+    made = source.reshaped(made, (batch, keys, rows, count))
+    made = source.node("matmul", made, value, transpose_a=0, transpose_b=0)
+    return (source.reshaped(made, (batch, heads, length, source.shape("value")[-1])),)

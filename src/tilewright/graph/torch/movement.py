@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
-from torch import fx
+from numpy.typing import NDArray
 
+from tilewright.graph.ir import Shape
 from tilewright.graph.torch.source import Refusal, Source
+
+MAX_MOVED = 1 << 24  # elements whose places are told one by one
 
 
 def reshape(source: Source) -> str:
@@ -18,16 +20,33 @@ def reshape(source: Source) -> str:
 
 
 def restrided(source: Source) -> str:
-    """Import what only says how axes of one element are stepped along."""
+    """Import what reads the memory of a tensor in another way, by where it lay when traced."""
     traced = source.raw("self").meta["val"]
     size, strides = source.integers("size"), source.integers("stride")
     offset = source.argument("storage_offset", traced.storage_offset())
     steps = zip(size, strides, traced.stride(), strict=False)
-    if size != tuple(traced.shape) or offset != traced.storage_offset():
-        raise Refusal("it depends on where PyTorch puts its elements")
-    if any(n > 1 and stride != was for n, stride, was in steps):
-        raise Refusal("it depends on where PyTorch puts its elements")
-    return source.value()
+    alike = size == tuple(traced.shape) and offset == traced.storage_offset()
+    if alike and all(n == 1 or stride == was for n, stride, was in steps):
+        return source.value()
+    if max(math.prod(size), traced.numel()) > MAX_MOVED:
+        raise Refusal(f"it rearranges {traced.numel()} elements to {math.prod(size)}")
+    lies = _memory(tuple(traced.shape), traced.stride(), traced.storage_offset())
+    asked = _memory(size, strides, offset)
+    places = np.full(max(int(lies.max()), int(asked.max())) + 1, -1)
+    places[lies.reshape(-1)] = np.arange(lies.size)
+    taken = places[asked]
+    if taken.min() < 0:
+        raise Refusal("it reads memory that is not its tensor's")
+    flat = source.reshaped(source.value(), (traced.numel(),))
+    return source.node("gather", flat, source.literal(taken, "taken"), axis=0)
+
+
+def _memory(shape: Shape, strides: Shape, offset: int) -> NDArray[np.int64]:
+    """Return where the elements of a tensor lie."""
+    made = np.full(shape, offset, np.int64)
+    for d, (n, stride) in enumerate(zip(shape, strides, strict=True)):
+        made += (np.arange(n) * stride).reshape(-1, *(1,) * (len(shape) - d - 1))
+    return made
 
 
 def permute(source: Source) -> str:
@@ -61,9 +80,9 @@ def repeat(source: Source) -> str:
 
 
 def cat(source: Source) -> str:
-    """Join tensors; empty ones of one axis add nothing, as PyTorch has it."""
+    """Join tensors; empty ones add nothing."""
     ((shape, dtype),) = source.results
-    nodes = [n for n in source.raw("tensors") if tuple(n.meta["val"].shape) != (0,)]
+    nodes = [n for n in source.raw("tensors") if 0 not in n.meta["val"].shape]
     values = [source.cast(source.of(node), dtype) for node in nodes]
     axis = source.axis("dim", len(shape))
     return values[0] if len(values) == 1 else source.node("concat", *values, axis=axis)
@@ -154,52 +173,25 @@ def _padded(source: Source, pads: tuple[int, ...], mode: str, value: float) -> s
     )
 
 
-def embedding(source: Source) -> str:
-    return source.node("gather", source.value("weight"), source.value("indices"), axis=0)
-
-
-def index_select(source: Source) -> str:
-    axis = source.axis("dim", len(source.shape()))
-    return source.node("gather", source.value(), source.value("index"), axis=axis)
-
-
-def gather(source: Source) -> str:
-    axis = source.axis("dim", len(source.shape()))
-    return source.node("gather_elements", source.value(), source.value("index"), axis=axis)
-
-
-def index(source: Source) -> str:
-    """Index axes that lie together: one by any integers, or several by known ones."""
-    indices: list[Any] = list(source.raw("indices"))
-    shape = source.shape()
-    at = [d for d, i in enumerate(indices) if i is not None]
-    first, last = at[0], at[-1]
-    if at != list(range(first, last + 1)):
-        raise Refusal("it indexes axes that do not lie together")
-    if len(at) == 1 and source.builder.dtype(source.of(indices[first])) != "bool":
-        return source.node("gather", source.value(), source.of(indices[first]), axis=first)
-    known = [_known(source, indices[d], shape[d]) for d in at]
-    places = np.ravel_multi_index(tuple(np.broadcast_arrays(*known)), shape[first : last + 1])
-    joined = math.prod(shape[first : last + 1])
-    flat = source.reshaped(source.value(), (*shape[:first], joined, *shape[last + 1 :]))
-    return source.node("gather", flat, source.literal(places.astype(np.int64), "at"), axis=first)
-
-
-def _known(source: Source, node: Any, extent: int) -> np.ndarray[Any, Any]:
-    array = source.constant(node) if isinstance(node, fx.Node) else None
-    if array is None or array.dtype.kind not in "iu":
-        raise Refusal("it indexes several axes by what is computed, or by truths")
-    return np.where(array < 0, array + extent, array)
-
-
 def slice_scatter(source: Source) -> str:
     """Put a tensor in the place of a slice: what is before, it, and what is behind."""
     shape = source.shape()
     axis, n = source.axis("dim", len(shape)), shape[source.axis("dim", len(shape))]
     kept = range(n)[source.argument("start") : source.argument("end") : source.argument("step", 1)]
     if kept.step != 1:
-        raise Refusal(f"it replaces every {kept.step}th element")
+        return _interleaved(source, axis, kept)
     return _replaced(source, source.value("src"), axis, kept)
+
+
+def _interleaved(source: Source, axis: int, kept: range) -> str:
+    """Replace every so manieth element along an axis."""
+    shape, dtype = source.shape(), source.dtype()
+    here, taken = np.zeros(shape[axis], bool), np.zeros(shape[axis], np.int64)
+    here[kept], taken[kept] = True, np.arange(len(kept))
+    src = source.cast(source.value("src"), dtype)
+    new = source.node("gather", src, source.literal(taken, "taken"), axis=axis)
+    spread = here.reshape(-1, *(1,) * (len(shape) - axis - 1))
+    return source.map("select", source.literal(spread, "here"), new, source.value())
 
 
 def select_scatter(source: Source) -> str:

@@ -130,7 +130,8 @@ def divide(source: Source) -> str:
     if not mode:
         return source.map("div", a, b)
     if not dtypes.is_float(dtype):
-        raise Refusal(f"it divides integers, rounded to {mode}")
+        apart = (Step("mod", (0, 1)), Step("sub", (0, 2)), Step("div", (3, 1)))
+        return source.map(Program.of("div", 2) if mode == "trunc" else Program(2, apart), a, b)
     if mode == "trunc":
         return source.map(truncated(dtype), source.map("div", a, b))
     steps = (Step("mod", (0, 1)), Step("sub", (0, 2)), Step("div", (3, 1)), Step("rint", (4,)))
@@ -198,9 +199,13 @@ def gelu(source: Source) -> str:
 
 def softplus(source: Source) -> str:
     beta, threshold = source.argument("beta", 1), source.argument("threshold", 20)
-    if beta != 1 or threshold < 20:
-        raise Refusal(f"its beta is {beta} and its threshold {threshold}")
-    return source.map("softplus", source.value())
+    if threshold < 20:
+        raise Refusal(f"its threshold is {threshold}")
+    if beta == 1:
+        return source.map("softplus", source.value())
+    factor = Step("constant", (), (float(beta), source.dtype()))
+    steps = (factor, Step("mul", (0, 1)), Step("softplus", (2,)), Step("div", (3, 1)))
+    return source.map(Program(1, steps), source.value())
 
 
 def expm1(source: Source) -> str:

@@ -80,6 +80,8 @@ class Source:
         if not isinstance(node, fx.Node):
             raise Refusal(f"{node!r} is no tensor")
         if node not in self.scope.values:
+            if not self.scope.constants[node].size:
+                raise Refusal(f"its operand {node.name} is empty")
             self.scope.values[node] = self.builder.constant(node.name, self.scope.constants[node])
         made = self.scope.values[node]
         if not isinstance(made, str):

@@ -38,7 +38,7 @@ def specialised(
     constants = {
         node: array_of(value)
         for node, value in known.items()
-        if isinstance(value, torch.Tensor) and value.dtype in DTYPES and value.numel()
+        if isinstance(value, torch.Tensor) and value.dtype in DTYPES
     }
     made, left = partitioned(graph, constants)
     by_name = {node.name: array for node, array in constants.items()}  # its nodes are new ones
