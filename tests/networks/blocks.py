@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 from tests.networks.elementwise import operand
-from tests.networks.growing import FLOAT, Growing
+from tests.networks.growing import FLOAT, LARGEST, Growing
 from tests.networks.layers import batch_norm, conv, winograd
 
 
@@ -102,6 +103,25 @@ def attention(g: Growing) -> str:
     return g.node("Reshape", [made, g.indices(batch, rows, width)])
 
 
+def masked(g: Growing) -> str:
+    """Rows of which some elements do not count."""
+    x = g.tensor(2, 3, 4)
+    shape = g.shape(x)[-2:] if g.chance(0.5) else g.shape(x)[-1:]
+    held = g.rng.random(shape) < 0.6
+    held[..., g.pick.randrange(shape[-1])] = True
+    low = g.some(-np.inf, -1e4, float(np.finfo(g.float).min))
+    if g.opset >= 9 and g.chance(0.5):
+        names = [g.constant(held), x, g.constant(low, FLOAT)]
+    else:
+        names = [x, g.constant(np.where(held, 0, low), FLOAT)]
+    g.bound = np.inf
+    try:
+        scores = g.node("Where" if len(names) == 3 else "Add", names)
+    finally:
+        g.bound = LARGEST
+    return g.node("Softmax", [scores], axis=len(g.shape(x)) - 1)
+
+
 def shuffle(g: Growing) -> str:
     """Channels in another order, by way of a further dimension."""
     x = g.tensor(4)
@@ -129,5 +149,5 @@ def between(g: Growing) -> str:
 
 BLOCKS = (
     convolved, convolved, convolved, residual, residual, padded, gate, layer_norm, gelu, attention,
-    shuffle, dense, dense, between,
+    masked, masked, shuffle, dense, dense, between,
 )  # fmt: skip

@@ -40,6 +40,7 @@ class Growing:
         self.pick = Random(seed)
         self.rng = np.random.default_rng(seed)
         self.opset, self.float = opset, dtype
+        self.bound = LARGEST
         self.nodes: list[NodeProto] = []
         self.inputs: dict[str, Array] = {}
         self.constants: dict[str, Array] = {}
@@ -151,7 +152,7 @@ class Growing:
         except Exception as error:
             raise Refused(f"{op}: {str(error)[:200]}") from error
         for array in results:
-            _check(array)
+            _check(array, self.bound)
         self.nodes.append(node)
         self.values.update(zip(made, results, strict=True))
         self.unread = [name for name in self.unread if name not in inputs] + list(made)
@@ -163,12 +164,12 @@ class Growing:
         return model_of(self.nodes, self.inputs, held, outputs, self.opset)
 
 
-def _check(array: Array) -> None:
+def _check(array: Array, bound: float) -> None:
     if not 0 < array.size <= MOST:
         raise Refused(f"{array.size} elements")
     if array.dtype.kind == "f":
         with np.errstate(all="ignore"):
-            if not np.all(np.isfinite(array)) or np.max(np.abs(array)) > LARGEST:
+            if not np.all(array < np.inf) or np.max(np.abs(array)) > bound:
                 raise Refused("infinite, or large")
 
 

@@ -22,16 +22,16 @@ def spread(model: onnx.ModelProto, given: Mapping[str, Array]) -> list[tuple[Arr
     """
     meant = _run(model, given, None)
     noisy = [_run(model, given, np.random.default_rng(seed)) for seed in range(RUNS)]
-    with np.errstate(invalid="ignore"):
-        return [
-            (right, np.max([_apart(run[i], right) for run in noisy], axis=0))
-            for i, right in enumerate(meant)
-        ]
+    return [
+        (right, np.max([_apart(run[i], right) for run in noisy], axis=0))
+        for i, right in enumerate(meant)
+    ]
 
 
 def _apart(a: Array, b: Array) -> Array:
     """Return how far numbers lie apart; any distance where an error leads out of a domain."""
-    return np.nan_to_num(np.abs(a - b), nan=np.inf, posinf=np.inf)
+    with np.errstate(invalid="ignore"):
+        return np.nan_to_num(np.abs(a - b), nan=np.inf, posinf=np.inf)
 
 
 def _run(
@@ -90,5 +90,6 @@ def _noisy(array: Array, op: str, rng: np.random.Generator | None) -> Array:
     if rng is None or array.dtype.kind != "f":
         return array
     share = 1e-3 if array.dtype == np.float16 else SHARES[0 if op in PRODUCTS else 1]
-    error = rng.uniform(-share, share, array.shape) * np.max(np.abs(array), initial=0)
+    largest = np.max(np.abs(array[np.isfinite(array)]), initial=0)
+    error = rng.uniform(-share, share, array.shape) * largest
     return (array + error).astype(array.dtype)
