@@ -100,6 +100,10 @@ def transformers(name: str) -> Case:
                 eos_token_id=0,
             )
         ),
+        "roberta": lambda: t.RobertaModel(t.RobertaConfig(**WORDS)),
+        "bloom": lambda: t.BloomForCausalLM(
+            t.BloomConfig(hidden_size=32, n_layer=2, n_head=4, vocab_size=99, use_cache=False)
+        ),
         "llama": lambda: t.LlamaForCausalLM(t.LlamaConfig(**WORDS, **few)),
         "qwen2": lambda: t.Qwen2ForCausalLM(t.Qwen2Config(**WORDS, **few)),
         "t5": lambda: t.T5EncoderModel(
@@ -115,12 +119,15 @@ def transformers(name: str) -> Case:
         return Called(made[name](), ("pixel_values",)), (image,)
     if name == "segformer":
         return Called(made[name](), ("pixel_values",)), (torch.randn(1, 3, 64, 64),)
-    if name in ("bert", "distilbert"):
+    if name in ("bert", "distilbert", "roberta", "bloom"):
         return Called(made[name](), ("input_ids", "attention_mask")), (ids, mask)
     return Called(made[name](), ("input_ids",)), (ids,)
 
 
-TRANSFORMERS = ("bert", "distilbert", "gpt2", "llama", "qwen2", "t5", "vit", "clip", "segformer")
+TRANSFORMERS = (
+    "bert", "distilbert", "roberta", "gpt2", "bloom", "llama", "qwen2", "t5", "vit", "clip",
+    "segformer",
+)  # fmt: skip
 LIBRARIES: Mapping[str, tuple[Callable[[str], Case], tuple[str, ...]]] = {
     "torchvision": (torchvision, TORCHVISION),
     "timm": (timm, TIMM),

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from importlib.metadata import entry_points
 from pathlib import Path
+from threading import Barrier, Lock
 from typing import Any
 
 import pytest
@@ -109,3 +112,25 @@ def test_the_backend_is_found_by_name() -> None:
     with torch.inference_mode():
         x = torch.randn(3)
         same(run(x), x * 2 + 1)
+
+
+@pytest.mark.parametrize("warm", [True, False])
+def test_threads_after_a_first_call_or_one_by_one(warm: bool) -> None:
+    """PyTorch's own capture fails where several threads are in it at once."""
+    torch.manual_seed(0)
+    model, x = nn.Sequential(nn.Linear(8, 16), nn.ReLU(), nn.Linear(16, 4)), torch.randn(3, 8)
+    compiled, one = Compiled(model), Lock()
+    if warm:
+        compiled.check(x)
+    together = Barrier(4)
+
+    def call(number: int) -> None:
+        given = x * number
+        together.wait()
+        with torch.inference_mode(), nullcontext() if warm else one:
+            made = compiled.run(given)
+        same(made, model(given).detach())
+
+    with ThreadPoolExecutor(4) as threads:
+        list(threads.map(call, range(4)))
+    assert len(compiled.reports) == 1

@@ -12,6 +12,8 @@ from tests.graph.torch import models  # noqa: E402
 from tests.graph.torch.models import Compiled  # noqa: E402
 from torch import nn  # noqa: E402
 
+from tilewright.graph.torch import backend  # noqa: E402
+
 CASES: dict[str, tuple[Any, tuple[int, ...], int]] = {  # the model, an input, kernels at most
     "resnet": (lambda: models.Residual(4, 6, 2), (2, 4, 9, 9), 5),
     "mobilenet": (lambda: models.Mobile(4, 8), (1, 4, 7, 7), 8),
@@ -68,8 +70,14 @@ def test_recurrent(kind: Any) -> None:
 
 
 def test_recurrent_as_dynamo_has_it() -> None:
-    """By default dynamo leaves what holds recurrent layers to PyTorch."""
-    Compiled(nn.LSTM(3, 4)).check(torch.randn(3, 2, 3))
+    """By default dynamo leaves what holds recurrent layers to PyTorch, and says so if asked."""
+    compiled, x = Compiled(nn.LSTM(3, 4)), torch.randn(3, 2, 3)
+    compiled.check(x)
+    assert not compiled.reports
+    torch.compiler.reset()
+    run: Any = torch.compile(nn.LSTM(3, 4), backend=backend, fullgraph=True)
+    with torch.inference_mode(), pytest.raises(Exception, match="allow_rnn=True"):
+        run(x)
 
 
 def test_parts_that_are_not_supported_stay_in_pytorch() -> None:

@@ -171,6 +171,9 @@ def products(x: Any, y: Any, i: Any) -> list[Any]:
         F.scaled_dot_product_attention(q, k, q, attn_mask=q[0, 0, :, :1] > 0, scale=0.3),
         F.scaled_dot_product_attention(q, k, q, attn_mask=q @ k.mT),
         F.scaled_dot_product_attention(q[:, :4], k[:, :2], k[:, 1:3], enable_gqa=True),
+        F.scaled_dot_product_attention(
+            q[:, :4], k[:, :1], q[:, :1], None, 0, True, None, enable_gqa=True,
+        ),
     ]  # fmt: skip
 
 

@@ -74,8 +74,7 @@ def attention(source: Source) -> tuple[str]:
             raise Refusal(f"its mask is {source.dtype('attn_mask')}")
         made = source.map("add", made, source.value("attn_mask"))
     if source.argument("is_causal", False):
-        rows, columns = source.builder.shape(made)[-2:]
-        beyond = np.triu(np.full((rows, columns), -np.inf), 1).astype(dtypes.numpy(dtype))
+        beyond = np.triu(np.full((length, count), -np.inf), 1).astype(dtypes.numpy(dtype))
         made = source.map("add", made, source.literal(beyond, "beyond"))
     if source.has("attn_mask"):  # rows that are masked as a whole give zeros
         made = source.node("masked_softmax", made)
