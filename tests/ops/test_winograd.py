@@ -12,6 +12,7 @@ import tilewright as tw
 from tilewright.errors import ExpressionError
 from tilewright.expr.interpret import evaluate
 from tilewright.ops.conv2d import Conv2d
+from tilewright.ops.winograd import TILES as BY_FILTER
 from tilewright.records.store import Records
 from tilewright.records.trial import Measured, Trial
 from tilewright.space.config import Config
@@ -22,8 +23,12 @@ OPS = (
     Conv2d(1, 13, 5, 3, 40, (3, 3)),
     Conv2d(1, 15, 14, 32, 20, (3, 3), (2, 2), (1, 1, 1, 1), bias=True, relu=True),
     Conv2d(2, 8, 23, 5, 33, (3, 3), (2, 2), (0, 1, 2, 0), residual=True),
+    Conv2d(1, 20, 19, 32, 24, (4, 4), (2, 2), (1, 1, 1, 1), bias=True, relu=True),
+    Conv2d(1, 9, 12, 16, 33, (5, 5), pads=(2, 2, 2, 2)),
+    Conv2d(2, 15, 8, 17, 16, (5, 5), (2, 2), (2, 2, 2, 2)),
+    Conv2d(1, 8, 7, 24, 16, (2, 2), pads=(0, 0, 1, 1), residual=True),
 )
-TILES = [(op, tile) for op in OPS for tile in ((2, 4, 6) if op.stride == (1, 1) else (2, 3, 4))]
+TILES = [(op, tile) for op in OPS for tile in BY_FILTER[op.kernel[0], op.stride[0]]]
 
 
 @pytest.mark.parametrize(("op", "tile"), TILES, ids=lambda one: getattr(one, "name", None))
@@ -58,6 +63,22 @@ def test_the_tolerance_decides_which_algorithms_there_are(tolerance: float, ways
     op = Conv2d(1, 14, 14, 32, 32, (3, 3), pads=(1, 1, 1, 1), tolerance=tolerance)
     space = tw.Task(op).space
     assert set(space.knobs[0].options) == ways
+
+
+@pytest.mark.parametrize(
+    ("op", "ways"),
+    [
+        (Conv2d(1, 20, 20, 32, 64, (4, 4), (2, 2)), {"direct", "winograd2", "winograd3"}),
+        (Conv2d(1, 20, 20, 4, 64, (4, 4), (2, 2)), {"direct"}),
+        (Conv2d(1, 20, 20, 32, 64, (5, 3)), {"direct"}),
+        (Conv2d(1, 20, 20, 32, 64, (4, 4), (2, 1)), {"direct"}),
+        (Conv2d(1, 20, 20, 32, 64, (5, 5), dilation=(2, 2)), {"direct"}),
+        (Conv2d(1, 20, 20, 32, 64, (8, 8)), {"direct"}),
+    ],
+    ids=lambda one: getattr(one, "name", None),
+)
+def test_filters_for_which_it_pays(op: Conv2d, ways: set[str]) -> None:
+    assert set(tw.Task(op).space.knobs[0].options) == ways
 
 
 def test_a_record_of_an_algorithm_beyond_the_tolerance_is_not_used() -> None:

@@ -10,9 +10,8 @@ from tilewright.errors import ExpressionError
 from tilewright.expr.affine import Affine
 from tilewright.expr.scalar import Scalar
 from tilewright.ops import fields, mixed
-from tilewright.ops.winograd import winograd
+from tilewright.ops.winograd import offered, winograd
 from tilewright.schedule.schedule import Schedule
-from tilewright.schedule.winograd import ERRORS
 from tilewright.space.derive import derive
 from tilewright.target import Target
 
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
     from tilewright.space.knobs import Knobs
 
 TOLERANCE = 5e-5  # admits F(2 x 2) to F(4 x 4)
-TILES = {(1, 1): (2, 4, 6), (2, 2): (2, 3, 4)}  # of Winograd's method, by stride
 
 
 @dataclass(frozen=True)
@@ -149,14 +147,14 @@ class Conv2d:
         way, knob = knob.branch("algorithm", ways)
         if way == "direct":
             return derive(s, knob, target)
-        return winograd(s, knob, target, int(way[-1]), self.stride)
+        return winograd(s, knob, target, int(way[-1]), self.kernel, self.stride)
 
     def _tiles(self) -> list[int]:
         """Return the tiles with which Winograd's method applies, is exact enough and can pay."""
-        plain = self.kernel == (3, 3) and self.dilation == (1, 1) and self.groups == 1
+        plain = self.dilation == (1, 1) and self.groups == 1 and self.dtype == "float32"
         largest = max(self.out_height, self.out_width)
-        wanted = TILES.get(self.stride, ()) if plain and self.dtype == "float32" else ()
-        return [m for m in wanted if ERRORS[m] <= self.tolerance and m <= largest + 1]
+        wanted = offered(self.kernel, self.stride, self.channels_in, self.tolerance)
+        return [m for m in wanted if plain and m <= largest + 1]
 
 
 def check_tolerance(what: str, tolerance: float) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 
 from tilewright.loops.nodes import MAX_LOCAL
 from tilewright.schedule.schedule import Schedule
+from tilewright.schedule.winograd import error
 from tilewright.space.tiles import PREFETCH
 from tilewright.target import Target
 
@@ -20,15 +21,44 @@ MAX_BODY = 256  # multiply-adds written out in one round of the product
 MAX_TILE_VECTORS = 6
 
 
+# Tiles that save products and have few points, by the filter and the stride of both dimensions.
+TILES = {
+    (2, 1): (2, 3, 4), (3, 1): (2, 4, 6), (4, 1): (2, 3), (5, 1): (2, 3),
+    (3, 2): (2, 3, 4), (4, 2): (2, 3), (5, 2): (2, 3), (7, 2): (2,),
+}  # fmt: skip
+LEAST_CHANNELS = 16  # into a layer; over fewer, what other filters than 3 x 3 save is not seen
+
+
+def offered(
+    kernel: tuple[int, int], stride: tuple[int, int], channels: int, tolerance: float
+) -> list[int]:
+    """Return the tiles that are exact enough for a filter, and likely to pay."""
+    tiles = TILES.get((kernel[0], stride[0]), ())
+    square = kernel[0] == kernel[1] and stride[0] == stride[1]
+    if not square or (kernel[0] != 3 and channels < LEAST_CHANNELS):
+        return []
+    return [m for m in tiles if error(m, taps_of(kernel, stride)) <= tolerance]
+
+
+def taps_of(kernel: tuple[int, int], stride: tuple[int, int]) -> int:
+    """Return how many taps the longest of the filters has that a stride makes."""
+    return max(-(-k // s) for k, s in zip(kernel, stride, strict=True))
+
+
 def winograd(
-    s: Schedule, knob: Knobs, target: Target, tile: int, stride: tuple[int, int] = (1, 1)
+    s: Schedule,
+    knob: Knobs,
+    target: Target,
+    tile: int,
+    kernel: tuple[int, int] = (3, 3),
+    stride: tuple[int, int] = (1, 1),
 ) -> Schedule:
-    """Schedule the stage `conv`, with a filter of 3 x 3, as F(tile x tile, 3 x 3).
+    """Schedule the stage `conv`, with such a filter, as F(tile x tile, kernel).
 
     Threads share either blocks of rows of tiles, with all stages inside so that what they pass on
     stays in cache, or each stage by itself, which also suits images of few tiles.
     """
-    s = _stages(s, tile)
+    s = _stages(s, tile, taps_of(kernel, stride))
     lanes = target.lanes(4)
     points = s.extent("r") * s.extent("s")
     across, ci = s.extent("tx"), s.extent("ci")
@@ -50,8 +80,8 @@ def winograd(
     knob.require(pixels * vectors * depth[1] * variants <= MAX_BODY)
     if share == "rows":
         block = rows[1] * rows[2]
-        high = (block * tile - 1) * stride[0] + 3
-        pad = high * ((across * tile - 1) * stride[1] + 3) * ci
+        high = (block * tile - 1) * stride[0] + kernel[0]
+        pad = high * ((across * tile - 1) * stride[1] + kernel[1]) * ci
         knob.require((points * block * across * (ci + co) + pad) * 4 <= MAX_LOCAL)
 
     s = _result(s, rows, lanes, share)
@@ -64,10 +94,10 @@ def winograd(
 
 
 @lru_cache(maxsize=32)
-def _stages(s: Schedule, tile: int) -> Schedule:
+def _stages(s: Schedule, tile: int, taps: int) -> Schedule:
     """Return the schedule in stages; the same for all candidates, so it is made only once."""
     padded = any(b.name == "pad" for b in s.loops.buffers)
-    return (s.inline("pad") if padded else s).winograd("conv", tile)
+    return (s.inline("pad") if padded else s).winograd("conv", tile, taps)
 
 
 def _result(s: Schedule, rows: tuple[int, ...], lanes: int, share: str) -> Schedule:

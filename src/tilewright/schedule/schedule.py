@@ -159,9 +159,9 @@ class Schedule:
         """Keep a result for each round of a reduce loop, and reduce these after; see `Rfactor`."""
         return self.apply(Rfactor(stage, loop))
 
-    def winograd(self, stage: str, tile: int) -> Schedule:
+    def winograd(self, stage: str, tile: int, taps: int = 3) -> Schedule:
         """Compute a convolution by Winograd's method, in tiles of outputs; see `Winograd`."""
-        return self.apply(Winograd(stage, tile))
+        return self.apply(Winograd(stage, tile, taps))
 
     def strassen(self, stage: str, levels: int = 1) -> Schedule:
         """Compute a product of matrices by Strassen's algorithm; see `Strassen`."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -15,11 +16,16 @@ from tilewright.schedule import find
 from tilewright.schedule.bilinear import affine, factors, in_place, indices, table, times, variable
 from tilewright.schedule.toom_cook import Matrix, short_filter
 
-# The error of F(m x m, 3 x 3) in float32, as a share of the largest result: the greatest seen over
-# benchmarks/winograd_error.py, times three. Rounding in a direct sum adds to it.
-ERRORS = {2: 4e-6, 3: 2e-5, 4: 4e-5, 5: 4e-5, 6: 9e-5}
-MAX_TAPS = 3
+# The error in float32 by how many products a filter takes, tile + taps - 1, as a share of the
+# largest result: the greatest seen over benchmarks/winograd_error.py, times three. Rounding in a
+# direct sum adds to it.
+ERRORS = {3: 4e-6, 4: 4e-6, 5: 3e-5, 6: 4e-5, 7: 6e-5, 8: 9e-5}
 NAMES = {"ty", "tx", "iy", "ix", "i", "j", "r", "s", "y", "x"}  # of axes that the step makes
+
+
+def error(tile: int, taps: int) -> float:
+    """Return what F(tile x tile, taps x taps) adds to rounding; infinite if that is not known."""
+    return ERRORS.get(tile + taps - 1, math.inf)
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,12 +33,12 @@ class Winograd:
     """Compute the convolution `stage` in tiles of `tile` x `tile` outputs, by Winograd's method.
 
     The stage must sum data[.., y + ky, x + kx, .., c] * weights[ky, kx, c, ..] in float32, with
-    constant weights, over ky, kx (of up to three taps) and c; a stride, as in 2 * y + ky, leaves
-    fewer multiplications to save. It becomes several: `stage.pad`, the data with zeros where tiles reach
-    beyond it (if they do); `.half` and `.input`, its transform down and across; `.product`, a sum
-    over channels for each of the points, (tile + kernel - 1)^2 without a stride, which keeps the names of the loops;
-    `.back` and `stage`, the transform of the result. Weights are transformed at compile time, in
-    float64.
+    constant weights, over ky, kx and c. A stride of s, as in s * y + ky, makes s filters of each,
+    with every s-th tap; none may have more than `taps`, on which the error depends. It becomes
+    several: `stage.pad`, the data with zeros where tiles reach beyond it (if they do); `.half` and
+    `.input`, its transform down and across; `.product`, a sum over channels for each of the points,
+    (tile + taps - 1)^2 without a stride, which keeps the names of the loops; `.back` and `stage`, the
+    transform of the result. Weights are transformed at compile time, in float64.
 
     >>> from tilewright import Schedule
     >>> from tilewright.ops.conv2d import Conv2d
@@ -47,18 +53,19 @@ class Winograd:
 
     stage: str
     tile: int
+    taps: int = 3
 
     @property
     def error(self) -> float:
         """What the method adds to the error of a sum, as a share of the largest result."""
-        return ERRORS[self.tile]
+        return error(self.tile, self.taps)
 
     def apply(self, nest: Nest) -> Nest:
         asked = f"winograd {self.stage!r} in tiles of {self.tile} x {self.tile}"
-        if not isinstance(self.tile, int) or self.tile not in ERRORS:  # pyright: ignore[reportUnnecessaryIsInstance]
-            find.refuse(
-                nest, asked, f"a tile is one of {', '.join(map(str, ERRORS))}, the same for all."
-            )
+        known = [m for m in range(2, max(ERRORS) + 1) if m + self.taps - 1 in ERRORS]
+        if self.tile not in known or self.taps < 1:
+            tiles = ", ".join(map(str, known)) or "none"
+            find.refuse(nest, asked, f"a tile of {self.taps} taps is one of {tiles}, in both ways.")
         outer, block = find.stage(nest, self.stage, asked)
         if nest.by_name[block.buffer].dtype != "float32":
             find.refuse(nest, asked, "its error is known for float32 only.")
@@ -68,9 +75,10 @@ class Winograd:
         conv = _Convolution.of(nest, outer, block, asked)
         taps = [conv.loops[tap].extent for _, tap in conv.space]
         shape = nest.by_name[conv.weights.buffer].shape
-        if [shape[place] for place in conv.places] != taps or max(taps) > MAX_TAPS:
+        longest = max(-(-n // s) for n, s in zip(taps, conv.strides, strict=True))
+        if [shape[place] for place in conv.places] != taps or longest > self.taps:
             find.refuse(
-                nest, asked, f"it takes filters of up to {MAX_TAPS} taps, all of them in a tensor."
+                nest, asked, f"it takes filters of up to {self.taps} taps, all of them in a tensor."
             )
         others = {*nest.loops} - {*conv.loops}
         taken = ({*conv.rest, *conv.depth, *conv.channels} | others) & NAMES
