@@ -172,7 +172,7 @@ def products(x: Any, y: Any, i: Any) -> list[Any]:
         F.scaled_dot_product_attention(q, k, q, attn_mask=q @ k.mT),
         F.scaled_dot_product_attention(q[:, :4], k[:, :2], k[:, 1:3], enable_gqa=True),
         F.scaled_dot_product_attention(
-            q[:, :4], k[:, :1], q[:, :1], None, 0, True, None, enable_gqa=True,
+            q[:, :4], k[:, :1], q[:, :1], None, 0, True, enable_gqa=True,
         ),
     ]  # fmt: skip
 

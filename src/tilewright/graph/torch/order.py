@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import math
-
 from tilewright.graph.torch.indexing import LONG
-from tilewright.graph.torch.movement import cut
 from tilewright.graph.torch.pointwise import Importer
 from tilewright.graph.torch.source import Refusal, Source
 from tilewright.ops.program import Program, Step
-
-SHORT = 64  # elements whose totals are made one by one of all before them
 
 
 def sort(source: Source) -> tuple[str, str]:
@@ -64,30 +59,7 @@ def total(kind: str) -> Importer:
         value = source.operand("self", dtype)
         if not shape:
             return value
-        return _total(source, value, source.axis("dim", len(shape)), kind)
+        axis = source.axis("dim", len(shape))
+        return source.node("scan", value, kind=kind, axis=axis, exclusive=0, reverse=0)
 
     return imported
-
-
-def _total(source: Source, value: str, axis: int, kind: str) -> str:
-    """Total the elements up to each; those of a long row in parts, to which those before add."""
-    shape = source.builder.shape(value)
-    n = shape[axis]
-    if n <= SHORT:
-        return source.node("scan", value, kind=kind, axis=axis, exclusive=0, reverse=0)
-    width = math.isqrt(n - 1) + 1
-    parts = -(-n // width)
-    outer, inner = shape[:axis], shape[axis + 1 :]
-    behind = (*(0,) * axis, parts * width - n, *(0,) * len(inner))
-    if any(behind):
-        neutral = int(kind == "prod")
-        value = source.node(
-            "pad", value, mode="constant", before=(0,) * len(shape), behind=behind, value=neutral
-        )
-    value = source.reshaped(value, (*outer, parts, width, *inner))
-    each = source.node("scan", value, kind=kind, axis=axis + 1, exclusive=0, reverse=0)
-    last = cut(source, each, axis + 1, range(width - 1, width))
-    ahead = source.node("scan", last, kind=kind, axis=axis, exclusive=1, reverse=0)
-    made = source.map("add" if kind == "sum" else "mul", each, ahead)
-    whole = source.reshaped(made, (*outer, parts * width, *inner))
-    return cut(source, whole, axis, range(n))
