@@ -68,8 +68,15 @@ def test_the_tolerance_decides_which_algorithms_there_are(tolerance: float, ways
 @pytest.mark.parametrize(
     ("op", "ways"),
     [
-        (Conv2d(1, 20, 20, 32, 64, (4, 4), (2, 2)), {"direct", "winograd2", "winograd3"}),
-        (Conv2d(1, 20, 20, 4, 64, (4, 4), (2, 2)), {"direct"}),
+        (
+            Conv2d(1, 20, 20, 32, 64, (4, 4), (2, 2)),
+            {"direct", "winograd2", "winograd3", "winograd4"},
+        ),
+        (
+            Conv2d(1, 20, 20, 4, 64, (8, 8), (4, 4)),
+            {"direct", "winograd2", "winograd3", "winograd4"},
+        ),
+        (Conv2d(1, 20, 20, 3, 64, (4, 4), (2, 2)), {"direct"}),
         (Conv2d(1, 20, 20, 32, 64, (5, 3)), {"direct"}),
         (Conv2d(1, 20, 20, 32, 64, (4, 4), (2, 1)), {"direct"}),
         (Conv2d(1, 20, 20, 32, 64, (5, 5), dilation=(2, 2)), {"direct"}),

@@ -24,7 +24,8 @@ MAX_TILE_VECTORS = 6
 # Tiles that save products and have few points, by the filter and the stride of both dimensions.
 TILES = {
     (2, 1): (2, 3, 4), (3, 1): (2, 4, 6), (4, 1): (2, 3), (5, 1): (2, 3),
-    (3, 2): (2, 3, 4), (4, 2): (2, 3), (5, 2): (2, 3), (7, 2): (2,),
+    (3, 2): (2, 3, 4), (4, 2): (2, 3, 4), (5, 2): (2, 3), (6, 2): (2, 4), (7, 2): (2,),
+    (6, 3): (2, 3, 4), (8, 4): (2, 3, 4),
 }  # fmt: skip
 LEAST_CHANNELS = 16  # into a layer; over fewer, what other filters than 3 x 3 save is not seen
 
@@ -35,7 +36,8 @@ def offered(
     """Return the tiles that are exact enough for a filter, and likely to pay."""
     tiles = TILES.get((kernel[0], stride[0]), ())
     square = kernel[0] == kernel[1] and stride[0] == stride[1]
-    if not square or (kernel[0] != 3 and channels < LEAST_CHANNELS):
+    phases = stride[0] * stride[1] if kernel[0] % stride[0] == 0 else 1
+    if not square or (kernel[0] != 3 and channels * phases < LEAST_CHANNELS):
         return []
     return [m for m in tiles if error(m, taps_of(kernel, stride)) <= tolerance]
 
@@ -62,6 +64,7 @@ def winograd(
     lanes = target.lanes(4)
     points = s.extent("r") * s.extent("s")
     across, ci = s.extent("tx"), s.extent("ci")
+    deep = ci * math.prod(s.extent(loop) for loop in _phases(s))
     co = -(-s.extent("co") // lanes) * lanes  # the last transform works on whole vectors
     rows = knob.split("ty", s.extent("ty"), 3, max_inner=8)
     columns = knob.split("tx", across, 2, max_inner=28)
@@ -82,13 +85,13 @@ def winograd(
         block = rows[1] * rows[2]
         high = (block * tile - 1) * stride[0] + kernel[0]
         pad = high * ((across * tile - 1) * stride[1] + kernel[1]) * ci
-        knob.require((points * block * across * (ci + co) + pad) * 4 <= MAX_LOCAL)
+        knob.require((points * block * across * (deep + co) + pad) * 4 <= MAX_LOCAL)
 
     s = _result(s, rows, lanes, share)
     if share == "rows":
         s = s.compute_at("conv.product", "conv:ty.0").compute_at("conv.input", "conv:ty.0")
     s = _product(s, rows, columns, channels, depth, share, outer)
-    if points * ci * co * 4 >= target.caches[-2:][0]:
+    if points * deep * co * 4 >= target.caches[-2:][0]:
         s = s.prefetch("conv.weights.packed", PREFETCH)
     return _input(s, lanes, share)
 
@@ -98,6 +101,11 @@ def _stages(s: Schedule, tile: int, taps: int) -> Schedule:
     """Return the schedule in stages; the same for all candidates, so it is made only once."""
     padded = any(b.name == "pad" for b in s.loops.buffers)
     return (s.inline("pad") if padded else s).winograd("conv", tile, taps)
+
+
+def _phases(s: Schedule) -> tuple[str, ...]:
+    """Return the loops over the filters that a stride makes, where products add up over them."""
+    return ("py", "px") if "py" in s.loops.loops else ()
 
 
 def _result(s: Schedule, rows: tuple[int, ...], lanes: int, share: str) -> Schedule:
@@ -134,7 +142,7 @@ def _product(
     s = s.split("ty", (rows[1] if share == "rows" else rows[0] * rows[1], rows[2]))
     s = s.split("tx", columns).split("co", channels).split("ci", depth)
     order = {"channels": ("co.0", "n", "ty.0", "tx.0"), "tiles": ("n", "ty.0", "tx.0", "co.0")}
-    s = s.reorder("r", "s", *order[outer], "ci.0", "ci.1", "ty.1", "tx.1", "co.1")
+    s = s.reorder("r", "s", *order[outer], *_phases(s), "ci.0", "ci.1", "ty.1", "tx.1", "co.1")
     if share == "stages":
         for loop in ("r", "s", order[outer][0]):
             s = s.parallel(loop)
@@ -146,7 +154,8 @@ def _input(s: Schedule, lanes: int, share: str) -> Schedule:
     """Transform the data, a vector of channels of one tile at a time, all in registers."""
     into, half, pad = "conv.input:", "conv.half:", "conv.pad:"
     s = s.split(f"{into}ci", (-(-s.extent(f"{into}ci") // lanes), lanes))
-    s = s.reorder(*(into + loop for loop in ("n", "ty", "tx", "ci.0", "r", "s", "j", "ci.1")))
+    around = ("n", "ty", "tx", *_phases(s), "ci.0")
+    s = s.reorder(*(into + loop for loop in (*around, "r", "s", "j", "ci.1")))
     if share == "stages":
         for loop in ("n", "ty", "tx"):
             s = s.parallel(into + loop)

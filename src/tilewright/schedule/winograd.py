@@ -20,7 +20,8 @@ from tilewright.schedule.toom_cook import Matrix, short_filter
 # largest result: the greatest seen over benchmarks/winograd_error.py, times three. Rounding in a
 # direct sum adds to it.
 ERRORS = {3: 4e-6, 4: 4e-6, 5: 3e-5, 6: 4e-5, 7: 6e-5, 8: 9e-5}
-NAMES = {"ty", "tx", "iy", "ix", "i", "j", "r", "s", "y", "x"}  # of axes that the step makes
+# Of axes that the step makes.
+NAMES = {"ty", "tx", "iy", "ix", "i", "j", "r", "s", "y", "x", "py", "px"}
 
 
 def error(tile: int, taps: int) -> float:
@@ -34,8 +35,8 @@ class Winograd:
 
     The stage must sum data[.., y + ky, x + kx, .., c] * weights[ky, kx, c, ..] in float32, with
     constant weights, over ky, kx and c. A stride of s, as in s * y + ky, makes s filters of each,
-    with every s-th tap; none may have more than `taps`, on which the error depends. It becomes
-    several: `stage.pad`, the data with zeros where tiles reach beyond it (if they do); `.half` and
+    with every s-th tap; none may have more than `taps`, on which the error depends. If all have
+    as many, they are further channels (py, px), which the products add up over. It becomes several: `stage.pad`, the data with zeros where tiles reach beyond it (if they do); `.half` and
     `.input`, its transform down and across; `.product`, a sum over channels for each of the points,
     (tile + taps - 1)^2 without a stride, which keeps the names of the loops; `.back` and `stage`, the
     transform of the result. Weights are transformed at compile time, in float64.
@@ -159,13 +160,19 @@ class _Convolution:
         name, dtype = self.block.stage, self.nest.by_name[self.block.buffer].dtype
         (y, ky), (x, kx) = self.space
         (sy, sx), ry, rx = self.strides, self.loops[ky].extent, self.loops[kx].extent
-        down, across = short_filter(m, ry, sy), short_filter(m, rx, sx)
+        alike = max(sy, sx) > 1 and ry % sy == rx % sx == 0
+        down, across = (
+            short_filter(m, n // s) if alike else short_filter(m, n, s)
+            for n, s in ((ry, sy), (rx, sx))
+        )
         high, wide = self.loops[y].extent, self.loops[x].extent
         e = {n: o.extent for n, o in self.loops.items()}
         e |= {"ty": -(-high // m), "tx": -(-wide // m), "iy": m, "ix": m}
         e |= {"r": len(down.input), "i": len(down.input[0])}
         e |= {"s": len(across.input), "j": len(across.input[0])}
-        rest, depth, channels = self.rest, self.depth, self.channels
+        e |= {"py": sy, "px": sx} if alike else {}
+        phases = ("py", "px") if alike else ()
+        rest, depth, channels = self.rest, (*phases, *self.depth), self.channels
         buffers: list[Buffer] = []
         nodes: list[Node] = []
 
@@ -191,14 +198,17 @@ class _Convolution:
         e |= {"y": (e["ty"] * m - 1) * sy + ry, "x": (e["tx"] * m - 1) * sx + rx}
         i, j = Affine(e["i"] - 1) - affine("i"), affine("j")
         down_at, across_at = affine("ty") * (m * sy) + i, affine("tx") * (m * sx) + j
+        if alike:
+            down_at = affine("ty") * (m * sy) + i * sy + affine("py")
+            across_at = affine("tx") * (m * sx) + j * sx + affine("px")
         limits = self._limits(e)
         if limits or not isinstance(self.data, Load):
             value = self._data(affine("y"), affine("x"))
             for limit in limits:
                 value = Select(limit, value, Const(0.0, dtype), dtype)
-            stage("pad", (*rest, "y", "x", *depth), value)
+            stage("pad", (*rest, "y", "x", *self.depth), value)
             at = {"y": down_at, "x": across_at}
-            data = load("pad", *rest, "y", "x", *depth)
+            data = load("pad", *rest, "y", "x", *self.depth)
             data = replace(data, index=tuple(n.substitute(at) for n in data.index))
         else:
             data = self._data(down_at, across_at)
@@ -215,8 +225,9 @@ class _Convolution:
         taps = {self.places[0]: "r", self.places[1]: "s"}
         stage("product", ("r", "s", *tiles, *channels), times(
             load("input", "r", "s", *tiles, *depth),
-            Load(f"{name}.weights", tuple(affine(taps[d]) if d in taps else i
-                                          for d, i in enumerate(self.weights.index)), dtype),
+            Load(f"{name}.weights", (*(affine(taps[d]) if d in taps else i
+                                       for d, i in enumerate(self.weights.index)),
+                                     *map(affine, phases)), dtype),
         ), depth)  # fmt: skip
         stage("back", (*tiles, "iy", "s", *channels), times(
             table("AT", down.output, (affine("iy"), affine("r")), dtype),
@@ -246,20 +257,23 @@ class _Convolution:
         source = self.nest.by_name[self.weights.buffer]
         given = te.tensor(source.name, source.shape, source.dtype, constant=True)
         p, q = self.places
-        shape = list(source.shape)
+        shape, rank = list(source.shape), len(source.shape)
         shape[p], shape[q] = e["r"], e["s"]
-        over = te.reduce_axis("k", source.shape[p]), te.reduce_axis("l", source.shape[q])
+        steps = (e["py"], e["px"]) if "py" in e else ()
+        over = te.reduce_axis("k", len(down[0])), te.reduce_axis("l", len(across[0]))
         first, second = te.table("G", _floats(down)), te.table("H", _floats(across))
 
         def value(*axes: te.Axis) -> Scalar:
-            at: list[Any] = list(axes)
+            at: list[Any] = list(axes[:rank])
             at[p], at[q] = over
+            for place, tap, step, phase in zip((p, q), over, steps, axes[rank:], strict=False):
+                at[place] = tap * step + phase
             return te.sum(
                 first[axes[p], over[0]] * second[axes[q], over[1]] * given[tuple(at)], over=over
             )
 
-        made = te.compute(f"{name}.weights", shape, value)
-        return Buffer(made.name, tuple(shape), dtype, "constant", source.name, made=made)
+        made = te.compute(f"{name}.weights", (*shape, *steps), value)
+        return Buffer(made.name, made.shape, dtype, "constant", source.name, made=made)
 
     def _result(self, m: int, e: dict[str, Any], output: Matrix, dtype: str) -> Node:
         """Return the loops that write the result, as the stage's own are split by tiles."""
