@@ -9,7 +9,8 @@ import tilewright as tw
 from tilewright.ops.dense import Dense
 from tilewright.records.store import Records
 from tilewright.records.trial import Measured, Trial
-from tilewright.tuning.balance import by_rows, imbalance
+from tilewright.tuning.balance import by_rows, exchanged, imbalance
+from tilewright.tuning.task import EXCHANGE
 
 
 def _rows(count: int, parallel: bool) -> tw.Schedule:
@@ -54,18 +55,36 @@ def _shared(loop: str) -> tw.Schedule:
     return s.reorder(loop, other, "k", "y.1", "x_.1").parallel(loop)
 
 
+def test_threads_read_what_others_wrote_of_inputs_and_between_loops() -> None:
+    product = Dense(8, 4, 16)
+    assert exchanged(_shared("y.0").loops, 2) == 0
+    assert exchanged(_shared("x_.0").loops, 2) == 8 * 4 * 4 / 2
+    assert exchanged(_shared("x_.0").loops, 4) == 8 * 4 * 4 * 3 / 4
+    assert exchanged(_shared("x_.0").loops, 1) == 0
+    stages = tw.Schedule(product.expression()).strassen("product").loops
+    between = 7 * (4 * 2 + 4 * 8) * 4
+    assert exchanged(stages, 2) == (between + 8 * 4 * 4) / 2
+
+
 def test_a_layer_prefers_rows_to_columns_that_are_hardly_faster() -> None:
     rows, columns = _shared("y.0"), _shared("x_.0")
     assert by_rows(rows.loops)
     assert not by_rows(columns.loops)
     assert not by_rows(tw.Schedule(Dense(8, 4, 16).expression()).loops), "nothing is shared"
-    for slower, cold, wanted in ((1.01, True, rows), (1.2, True, columns), (1.01, False, columns)):
+    taken = exchanged(columns.loops, 2) / EXCHANGE
+    for later, cold, wanted in (
+        (0.9, True, rows),
+        (1.1, True, columns),
+        (0.9, False, columns),
+    ):
         task = tw.Task(Dense(8, 4, 16), threads=2, cold=cold)
         with Records(":memory:") as records:
             records.register(task.key, task.where, task.name, 1.0)
             trials = [
                 Trial(task.key, task.where, {"way": i}, s.to_json(), Measured((seconds,), 0.0))
-                for i, (s, seconds) in enumerate(((columns, 1e-5), (rows, 1e-5 * slower)))
+                for i, (s, seconds) in enumerate(
+                    ((columns, 1e-6), (rows, 1e-6 + later * taken), (rows, 1e-5))
+                )
             ]
             records.add(trials)
             chosen = task.best_trial(records)

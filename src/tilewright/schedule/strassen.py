@@ -69,8 +69,10 @@ class Strassen:
     The stage must sum data[.., y, k] * weights[k, x] over k in float32, with constant weights. It
     becomes three: `stage.input`, for each of seven products what it takes of the quarters of the
     data; `.product`, the seven, which keep the names of the loops; and `stage`, the quarters of the
-    result. Weights are added up at compile time, in float64. Where an extent is odd, the second
-    half is shorter. With two `levels`, each of the products is computed so, too: 49 of sixteenths.
+    result. Weights are added up at compile time, in float64. Columns and depth are halved in the
+    middle, rows into the even and the odd ones, so that a block of rows of all quarters is one of
+    the whole; where an extent is odd, the second half is shorter. With two `levels`, each of the
+    products is computed so, too: 49 of sixteenths.
 
     >>> from tilewright import Schedule
     >>> from tilewright.ops.dense import Dense
@@ -79,7 +81,7 @@ class Strassen:
     ...     if "product[" in line and "=" in line:
     ...         print(line.strip())
     product.product[p, y, x_] += (product.input[p, y, k] * product.weights[p, k, x_])
-    product[product:qy*3 + product:y, product:qx*2 + product:x_] += (C[product:qy, product:qx, product:p] * product.product[product:p, product:y, product:x_])
+    product[product:qy + product:y*2, product:qx*2 + product:x_] += (C[product:qy, product:qx, product:p] * product.product[product:p, product:y, product:x_])
     """  # noqa: E501
 
     stage: str
@@ -183,7 +185,10 @@ class _Product:
                 node = Loop(names[n], e[n], "serial", n in over, (node,))
             nodes.append(node)
 
-        of_data = {y: affine("qy") * part[y] + affine(y), k: affine("qk") * part[k] + affine(k)}
+        of_data = {
+            y: affine(y) * self.parts + affine("qy"),
+            k: affine("qk") * part[k] + affine(k),
+        }
         data = replaced(self.data, of_data)
         for n, index in of_data.items():
             if self._uneven(n):
@@ -236,7 +241,7 @@ class _Product:
         names = {n: f"{name}:{n}" for n in order}
         v = {n: affine(new) for n, new in names.items()}
         at = {n: v[n] for n in rest}
-        at |= {y: v["qy"] * part[y] + v[y], x: v["qx"] * part[x] + v[x]}
+        at |= {y: v[y] * self.parts + v["qy"], x: v["qx"] * part[x] + v[x]}
         guards = tuple(
             Within(at[n], -(1 << 60), self.loops[n].extent) for n in (y, x) if self._uneven(n)
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tilewright import dtypes
 from tilewright.codegen.llvm.regions import chain_of_parallel
 from tilewright.loops.nodes import Block, Nest, Node, product, walk
 
@@ -20,12 +21,21 @@ def imbalance(nest: Nest, threads: int) -> float:
     return longest * threads / total if total else 1.0
 
 
-def by_rows(nest: Nest) -> bool:
-    """Whether threads share the result by its rows, and not by parts of each row.
+def exchanged(nest: Nest, threads: int) -> float:
+    """Return how many bytes threads read in a layer that others have written, about.
 
-    Then a thread finds most of what it reads where it wrote it itself in the layer before: in its
-    own cache, and not in that of another core, from which it takes several times as long.
+    Threads that share a result by its rows find most of what they read where they wrote it in the
+    layer before, in their own cache; others take their part of it from each other. So they do with
+    what one loop leaves in memory for the next.
     """
+    own = by_rows(nest)
+    held = [b for b in nest.buffers if b.scope == "workspace" or (b.scope == "input" and not own)]
+    total = sum(float(product(b.shape)) * dtypes.nbytes(b.dtype) for b in held)
+    return total * (1 - 1 / threads)
+
+
+def by_rows(nest: Nest) -> bool:
+    """Whether threads share the result by its rows, and not by parts of each row."""
     outer, block = list(walk(nest.body))[-1]
     shared = [loop.name for loop in outer if loop.kind == "parallel" and loop.extent > 1]
     return bool(shared) and any(shared[0] in index.variables for index in block.index[:-1])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Protocol
@@ -23,12 +22,12 @@ from tilewright.space.config import Config
 from tilewright.space.derive import derive
 from tilewright.space.space import Space
 from tilewright.target import Target, target_of
-from tilewright.tuning.balance import by_rows, imbalance
+from tilewright.tuning.balance import exchanged, imbalance
 from tilewright.tuning.template import Program, Template
 
 SHARED = 8  # trials on one thread among which several threads choose
-ALIKE = 24  # the fastest trials on several threads among which layers of a network choose
-NEAR = 1.02  # times the fastest, within which a trial that shares rows is taken instead
+LAYERS = 64  # the fastest trials on several threads among which those of a network choose
+EXCHANGE = 80e9  # bytes a second, of what threads read that others have written, at the least
 
 
 class Operator(Protocol):
@@ -164,24 +163,33 @@ class Task:
 
         Trials that were taken just so count first, then those on one thread, then warm ones. Of
         trials on one thread, several threads take one of the fastest that they can share evenly. In
-        a network, one of nearly the same time is taken if threads share rows in it: a trial reads
-        what lies in the cache of whoever reads it, and a layer what the one before has written.
+        a network, what they read of each other's counts, too: a trial reads what lies in the cache
+        of whoever reads it, and a layer what the one before has written.
         """
         for where in self.wheres:
             own = where == self.where
-            several = ALIKE if own and self.cold else 1 if own else SHARED
-            count = several if self.threads > 1 else 1
-            usable = records.fastest(self.key, where, count, self.can_use)
-            if usable:
-                return self._chosen(usable, own) if count > 1 else usable[0]
+            if self.threads > 1 and own and self.cold:
+                found = self._of_layers(records)
+            else:
+                count = SHARED if self.threads > 1 and not own else 1
+                usable = records.fastest(self.key, where, count, self.can_use)
+                found = min(usable, key=self._on_threads if count > 1 else _seconds, default=None)
+            if found:
+                return found
         return None
 
-    def _chosen(self, usable: Sequence[Trial], own: bool) -> Trial:
-        if not own:
-            return min(usable, key=self._on_threads)
-        most = NEAR * (usable[0].seconds or 0.0)
-        near = (trial for trial in usable if (trial.seconds or 0.0) <= most)
-        return next((t for t in near if by_rows(self.recorded(t).loops)), usable[0])
+    def _of_layers(self, records: Records) -> Trial | None:
+        """Return what takes the least time with what threads take from each other, or None."""
+        best, least = None, math.inf
+        for trial in records.fastest(self.key, self.where, LAYERS):
+            seconds = trial.seconds or 0.0
+            if seconds >= least:
+                break
+            if self.can_use(trial):
+                seconds += exchanged(self.recorded(trial).loops, self.threads) / EXCHANGE
+                if seconds < least:
+                    best, least = trial, seconds
+        return best
 
     @property
     def tolerance(self) -> float:
@@ -204,6 +212,10 @@ class Task:
             return self.recorded(trial).error <= self.tolerance
         except ScheduleError:
             return False
+
+
+def _seconds(trial: Trial) -> float:
+    return trial.seconds or 0.0
 
 
 def _check_work(work: object) -> None:
