@@ -109,6 +109,21 @@ def test_few_trials_say_whom_they_missed(command: Command, net: Path, tmp_path: 
     assert "got no trial" not in out
 
 
+def test_more_threads_than_cores_are_told_of(
+    command: Command, net: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("os.sched_getaffinity", lambda _: {0, 1})
+    said = []
+    for threads in 2, 3:
+        shared = ("--trials", 0, "--threads", threads, "--db", tmp_path / "tuning.db")
+        code, out, err = command("tune", net, *shared)
+        assert (code, err) == (0, "")
+        said.append("wait for each other's turns" in out)
+    assert said == [False, True]
+    assert "3 threads on 2 cores wait" in out
+    assert "give --threads 2, or fewer" in out
+
+
 def test_a_profile_is_of_as_many_threads(
     command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):

@@ -156,7 +156,7 @@ def test_seconds_that_cannot_be(command: Command, net: Path, tmp_path: Path, sec
     db = tmp_path / "tuning.db"
     code, _, err = command("tune", net, "--seconds", seconds, "--db", db)
     assert code == 2
-    assert f"cannot tune with --seconds {seconds}: give a number above none." in err
+    assert f"cannot tune with --seconds {seconds}: give a number above 0." in err
     assert not db.exists()
 
 

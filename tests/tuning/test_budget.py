@@ -150,7 +150,7 @@ def test_a_least_gain_ends_runs_of_many_trials_too():
         ({"trials": -3}, r"-3 trials.*not negative"),
         ({"trials": 2.5}, r"2\.5 trials"),
         ({"trials": True}, "True trials"),
-        ({"seconds": 0}, "for 0 seconds: give a number above none"),
+        ({"seconds": 0}, "for 0 seconds: give a number above 0"),
         ({"seconds": -1.5}, r"for -1\.5 seconds"),
         ({"seconds": float("inf")}, "for inf seconds"),
         ({"seconds": float("nan")}, "for nan seconds"),

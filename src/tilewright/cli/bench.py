@@ -42,7 +42,7 @@ def bench(
     hold, integers from 0 to 7 (any, of 8 bits), or smaller where the other side refuses those. The
     exit code is 1 if results differ by more than 0.001 of the largest value (float16: 0.01).
     """
-    from tilewright.cli.console import console
+    from tilewright.cli.console import console, tell_cores
     from tilewright.cli.network import SAVED, compiled
     from tilewright.cli.profile import print_profile
 
@@ -53,6 +53,7 @@ def bench(
             f"cannot compare {model} with {vs}, which reads ONNX files: give --vs none."
         )
     out = console()
+    tell_cores(out, threads)
     module = compiled(out, model, db, threads, shape or [], tolerance)
     other = _onnxruntime(model, threads) if vs == "onnxruntime" else None
     values, most = module.inputs, MOST

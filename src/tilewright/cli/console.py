@@ -72,6 +72,19 @@ def tell_damage(records: Records) -> None:
         )
 
 
+def tell_cores(out: Console, threads: int) -> None:
+    """Say so where threads outnumber the cores they may use: they wait, and times mean little."""
+    import os
+
+    cores = len(os.sched_getaffinity(0))
+    if threads > cores:
+        out.print(
+            f"{threads} threads on {counted(cores, 'core')} wait for each other's turns, which "
+            f"takes long and says little about the code: give --threads {cores}{', or fewer' if cores > 1 else ''}.",
+            markup=False, soft_wrap=True,
+        )  # fmt: skip
+
+
 def counted(count: int, what: str) -> str:
     """Return a number of things: "1 operator", "2 operators"."""
     return f"{count} {what}" + ("" if count == 1 else "s")

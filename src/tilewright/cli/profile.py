@@ -33,10 +33,11 @@ def profile(
     It runs on random arrays, unless --inputs gives others: normal numbers, booleans that mostly
     hold, integers from 0 to 7 (any, of 8 bits).
     """
-    from tilewright.cli.console import console
+    from tilewright.cli.console import console, tell_cores
     from tilewright.cli.network import compiled
 
     out = console()
+    tell_cores(out, threads)
     module = compiled(out, model, db, threads, shape or [], tolerance)
     given = read_inputs(module.inputs, inputs) if inputs else random_inputs(module.inputs)
     out.print(described(module.inputs, inputs), markup=False, soft_wrap=True)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tilewright.cli.console import console, counted, print_table, tell_damage
+from tilewright.cli.console import console, counted, print_table, tell_cores, tell_damage
 from tilewright.cli.options import Shapes, Tolerance
 from tilewright.ops.conv2d import TOLERANCE
 
@@ -53,6 +53,7 @@ def tune(
     network = load_onnx(model, parse_shapes(shape or []), tolerance=tolerance)
     found = counted(len(network.tasks(threads=threads)), "task")
     out.print(f"{model}: {found} to tune; the first measurements take a while", markup=False)
+    tell_cores(out, threads)
     limit = peak(threads=threads)
     left = seconds
     if seconds is not None:  # loading counts
@@ -104,4 +105,4 @@ def _check(trials: int | None, seconds: float | None) -> None:
             f"cannot tune with --trials {trials}: give a number that is not negative."
         )
     if seconds is not None and not 0 < seconds < float("inf"):
-        raise ArgumentError(f"cannot tune with --seconds {seconds:g}: give a number above none.")
+        raise ArgumentError(f"cannot tune with --seconds {seconds:g}: give a number above 0.")

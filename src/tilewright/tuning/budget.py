@@ -36,7 +36,7 @@ class Budget:
             )
         if self.seconds is not None and not (_number(self.seconds) and 0 < self.seconds < math.inf):
             raise ArgumentError(
-                f"cannot tune for {self.seconds!r} seconds: give a number above none, or nothing "
+                f"cannot tune for {self.seconds!r} seconds: give a number above 0, or nothing "
                 "to go on until it stops paying."
             )
         if self.least_gain is not None and not (
