@@ -46,7 +46,8 @@ def compiled(
         tell_damage(records)
     if module.untuned:
         out.print(
-            f"{counted(len(module.untuned), 'operator')} without trials in {where}, run untuned: "
+            f"{counted(len(module.untuned), 'operator')} without trials in {where}"
+            f"{f' for {target}' if target else ''}, run untuned: "
             f"{'; '.join(module.untuned)}",
             markup=False,
         )

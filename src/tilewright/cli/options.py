@@ -12,7 +12,8 @@ Database = Annotated[
     str | None, typer.Option(help="Where trials are kept; tuning.db if it is there.")
 ]
 Tolerance = Annotated[
-    float, typer.Option(help="Error a convolution may add, as a share of its largest result.")
+    float,
+    typer.Option(help="Error a layer may add to rounding, as a share of its largest result."),
 ]
 Inputs = Annotated[
     Path | None,

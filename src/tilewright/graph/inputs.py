@@ -30,7 +30,7 @@ def checked_inputs(
     twice = [name for name, _ in zip(wanted, arrays, strict=False) if name in named]
     problems += [f"{name!r} is given twice" for name in twice]
     if len(arrays) > len(wanted):
-        problems.append(f"{len(arrays)} arrays for {len(wanted)} inputs")
+        problems.append(f"{len(arrays)} arrays for {len(wanted)} input{'s' * (len(wanted) != 1)}")
     checked: list[Array] = []
     for name, value in wanted.items():
         if name not in given:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 class Model:
     """A network. `source` is the graph as the file states it; `graph` is what is compiled.
 
-    `tolerance` is that of its convolutions, which decides what algorithms they may use.
+    `tolerance` is that of its layers, which decides what algorithms they may use.
     """
 
     source: Graph
@@ -35,8 +35,9 @@ class Model:
         number = isinstance(self.tolerance, int | float)  # pyright: ignore[reportUnnecessaryIsInstance]
         if not number or not 0 <= self.tolerance < 1:
             raise ModelError(
-                f"tolerance {self.tolerance!r}: give the error that a convolution may add to that "
-                f"of rounding, as a share of its largest result, such as {TOLERANCE:g}; 0 for none."
+                f"cannot take the tolerance {self.tolerance!r}: give the error that a layer may "
+                "add to that of rounding, as a share of its largest result, such as "
+                f"{TOLERANCE:g}; 0 for none."
             )
 
     def __repr__(self) -> str:
@@ -85,8 +86,8 @@ def load_onnx(
 
     `shapes` fixes inputs whose shape the file leaves open, as in `{"input": (1, 3, 224, 224)}`, or
     all dimensions of a name, as in `{"batch": 1}`.
-    `tolerance` is the error, as a share of a layer's largest result, that a convolution may add to
-    that of rounding: it admits Winograd's method, whose error is stated; 0 forbids it.
+    `tolerance` is the error, as a share of a layer's largest result, that it may add to that of
+    rounding: it admits Winograd's and Strassen's methods, whose errors are stated; 0 forbids them.
     Raise ModelError for a missing or broken file, for open shapes, and for operators that are not
     supported (all of them at once, with the names of their nodes).
     """
