@@ -78,9 +78,10 @@ def tell_cores(out: Console, threads: int) -> None:
 
     cores = len(os.sched_getaffinity(0))
     if threads > cores:
+        fewer = f"{cores}, or fewer" if cores > 1 else "1"
         out.print(
             f"{threads} threads on {counted(cores, 'core')} wait for each other's turns, which "
-            f"takes long and says little about the code: give --threads {cores}{', or fewer' if cores > 1 else ''}.",
+            f"takes long and says little about the code: give --threads {fewer}.",
             markup=False, soft_wrap=True,
         )  # fmt: skip
 
