@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 
 import tilewright as tw
+import tilewright.measure.peak as peak_of
 from tilewright.errors import TargetError
 from tilewright.measure.peak import PATIENCE, best_of, peak
 
@@ -12,6 +15,21 @@ from tilewright.measure.peak import PATIENCE, best_of, peak
 def test_more_threads_have_no_lower_peak():
     """Whatever else the machine is busy with: shares of the peak would exceed all bounds."""
     assert peak(threads=2, samples=3) > 0.5 * peak(samples=3) > 1e8
+
+
+def test_threads_beyond_the_cores_are_not_started(monkeypatch):
+    """A thousand that spin for a handful of cores would not come to an end."""
+    asked: list[int] = []
+    loop = peak_of._loop(tw.host())
+
+    class Loop:
+        def run(self, table, threads):
+            asked.append(threads)
+            loop.run(table, threads)
+
+    monkeypatch.setattr(peak_of, "_loop", lambda _: Loop())
+    assert peak(threads=1000, samples=1) > 1e8
+    assert set(asked) <= {1, len(os.sched_getaffinity(0))}
 
 
 class Machine:

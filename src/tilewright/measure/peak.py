@@ -25,7 +25,7 @@ def peak(target: Target | None = None, threads: int = 1, samples: int = 20) -> f
 
     Where others keep a core busy, several threads may read what one thread does. So as long as the
     best reading is not near that times the cores they can have, more are taken, up to `PATIENCE`
-    times as many. Never less than one thread's.
+    times as many. Never less than one thread's, and threads beyond the cores add nothing.
     """
     target = target or host()
     check_runs_here(target)
@@ -39,10 +39,10 @@ def peak(target: Target | None = None, threads: int = 1, samples: int = 20) -> f
         return 2.0 * target.lanes(4) * _CHAINS * _ROUNDS * threads / seconds
 
     alone = best_of(lambda: reading(1), samples)
-    if threads <= 1:
-        return alone
     cores = min(threads, len(os.sched_getaffinity(0)))
-    return max(alone, best_of(lambda: reading(threads), samples, NEAR * cores * alone))
+    if cores <= 1:
+        return alone
+    return max(alone, best_of(lambda: reading(cores), samples, NEAR * cores * alone))
 
 
 def best_of(

@@ -64,8 +64,8 @@ W = np.ones((2, 2, 1, 1), np.float32)
 ONE: Sequence[tuple[NodeProto, dict[str, np.ndarray], str]] = [
     (make_node("Conv", ["x", "w"], ["y"], auto_pad="FOO"), {"w": W}, "auto_pad 'FOO' is none of"),
     (make_node("Conv", ["x", "w"], ["y"], group=0), {"w": W}, "0 groups"),
-    (make_node("Conv", ["x", "w"], ["y"]), {"w": W[:0]}, "make no channels"),
-    (make_node("Conv", ["x", "w"], ["y"]), {"w": W[:, :0]}, "make no channels"),
+    (make_node("Conv", ["x", "w"], ["y"]), {"w": W[:0]}, "without elements"),
+    (make_node("Conv", ["x", "w"], ["y"]), {"w": W[:, :0]}, "without elements"),
     (make_node("Conv", ["x", ""], ["y"]), {}, "its input 1 is missing|Node"),
     (make_node("Conv", ["x", "w"], ["y"]), {"w": W[0, 0]}, r"its weights have the shape \(1, 1\)"),
     (make_node("ReduceMean", ["x"], ["y"], axes=[2, 7]), {}, r"axes \(2, 7\) are not"),
