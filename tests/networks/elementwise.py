@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.networks.growing import FLOAT, Growing
+import numpy as np
+from tests.networks.growing import FLOAT, Growing, Refused
 
 UNARY: tuple[tuple[str, dict[str, Any]], ...] = (
     ("Relu", {}), ("Relu", {}), ("Sigmoid", {}), ("Tanh", {}), ("Exp", {}), ("Neg", {}),
@@ -67,6 +68,8 @@ def binary(g: Growing) -> str:
     op = g.some("Add", "Add", "Add", "Mul", "Mul", "Sub", "Max", "Min", "PRelu")
     x = g.tensor(dtypes=NUMBERS)
     pair = [x, operand(g, x)]
+    if op == "PRelu" and np.broadcast_shapes(*map(g.shape, pair)) != g.shape(x):
+        raise Refused("a slope is repeated to what it is of, not the other way round")
     return g.node(op, pair if op == "PRelu" or g.chance(0.7) else pair[::-1])
 
 

@@ -59,7 +59,8 @@ def _run(
 
 def _results(node: NodeProto, read: Mapping[str, Array], opset: int) -> list[Array]:
     session = fresh_session(model_of([node], read, {}, node.output, opset))
-    return [np.asarray(array) for array in session.run(None, dict(read))]
+    arrays = {name: np.asarray(array) for name, array in read.items()}  # not NumPy's scalars
+    return [np.asarray(array) for array in session.run(None, arrays)]
 
 
 def _exact(
