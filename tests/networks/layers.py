@@ -98,6 +98,9 @@ def conv_transpose(g: Growing) -> str:
     inputs = [x, g.weight(channels, g.some(1, 2, 3, 8), *made["kernel_shape"])]
     if g.chance(0.5):
         inputs.append(g.weight(g.shape(inputs[1])[1] * groups))
+    steps = made.get("strides", [1] * len(made["kernel_shape"]))
+    if "auto_pad" in made and any(s > k for s, k in zip(steps, made["kernel_shape"], strict=True)):
+        raise Refused("steps beyond the window: the standard pads by less than nothing")
     return g.node("ConvTranspose", inputs, group=groups, **made)
 
 

@@ -10,7 +10,7 @@ from tilewright.ops.dense import Dense
 from tilewright.records.store import Records
 from tilewright.records.trial import Measured, Trial
 from tilewright.tuning.balance import by_rows, exchanged, imbalance
-from tilewright.tuning.task import EXCHANGE
+from tilewright.tuning.task import EXCHANGE, NEAR
 
 
 def _rows(count: int, parallel: bool) -> tw.Schedule:
@@ -72,18 +72,20 @@ def test_a_layer_prefers_rows_to_columns_that_are_hardly_faster() -> None:
     assert not by_rows(columns.loops)
     assert not by_rows(tw.Schedule(Dense(8, 4, 16).expression()).loops), "nothing is shared"
     taken = exchanged(columns.loops, 2) / EXCHANGE
-    for later, cold, wanted in (
-        (0.9, True, rows),
-        (1.1, True, columns),
-        (0.9, False, columns),
+    for seconds, later, cold, wanted in (
+        (1e-6, 0.9, True, rows),
+        (1e-6, 1.1, True, columns),
+        (1e-6, 0.9, False, columns),
+        (taken, NEAR - 1.01, True, rows),
+        (taken, NEAR - 0.99, True, columns),
     ):
         task = tw.Task(Dense(8, 4, 16), threads=2, cold=cold)
         with Records(":memory:") as records:
             records.register(task.key, task.where, task.name, 1.0)
             trials = [
-                Trial(task.key, task.where, {"way": i}, s.to_json(), Measured((seconds,), 0.0))
-                for i, (s, seconds) in enumerate(
-                    ((columns, 1e-6), (rows, 1e-6 + later * taken), (rows, 1e-5))
+                Trial(task.key, task.where, {"way": i}, s.to_json(), Measured((took,), 0.0))
+                for i, (s, took) in enumerate(
+                    ((columns, seconds), (rows, seconds + later * taken), (rows, 1e-5))
                 )
             ]
             records.add(trials)

@@ -27,7 +27,8 @@ from tilewright.tuning.template import Program, Template
 
 SHARED = 8  # trials on one thread among which several threads choose
 LAYERS = 64  # the fastest trials on several threads among which those of a network choose
-EXCHANGE = 80e9  # bytes a second, of what threads read that others have written, at the least
+NEAR = 1.06  # times the fastest of them: what is slower is not chosen, whatever it leaves alone
+EXCHANGE = 40e9  # bytes a second, of what threads read that others have written
 
 
 class Operator(Protocol):
@@ -180,12 +181,13 @@ class Task:
 
     def _of_layers(self, records: Records) -> Trial | None:
         """Return what takes the least time with what threads take from each other, or None."""
-        best, least = None, math.inf
+        best, least, near = None, math.inf, math.inf
         for trial in records.fastest(self.key, self.where, LAYERS):
             seconds = trial.seconds or 0.0
-            if seconds >= least:
+            if seconds >= min(least, near):
                 break
             if self.can_use(trial):
+                near = min(near, NEAR * seconds)
                 seconds += exchanged(self.recorded(trial).loops, self.threads) / EXCHANGE
                 if seconds < least:
                     best, least = trial, seconds
