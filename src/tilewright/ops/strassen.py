@@ -9,7 +9,7 @@ from tilewright.loops.nodes import MAX_LOCAL
 from tilewright.schedule.schedule import Schedule
 from tilewright.schedule.strassen import ERRORS, PRODUCTS
 from tilewright.space.derive import derive
-from tilewright.space.tiles import PREFETCH
+from tilewright.space.tiles import fetched
 from tilewright.target import Target
 
 if TYPE_CHECKING:
@@ -64,8 +64,8 @@ def strassen(
     products = PRODUCTS**levels
     lanes, (y, x, k) = target.lanes(4), loops
     row, column = f"{stage}:{y}", f"{stage}:{x}"
-    half, wide, deep = s.extent(y), s.extent(x), s.extent(k)
-    rows = knob.split("rows", half, 3, max_inner=16)
+    high, wide, deep = s.extent(y), s.extent(x), s.extent(k)
+    rows = knob.split("rows", high, 3, max_inner=16)
     wide = -(-wide // lanes) * lanes  # what adds up works on whole vectors
     columns = knob.split("columns", wide, 2, max_inner=lanes * MAX_TILE_VECTORS, multiple=lanes)
     depth = knob.split("depth", deep, 2, max_inner=16)
@@ -93,8 +93,7 @@ def strassen(
     s = s.reorder("p", f"{y}.0", f"{k}.0", f"{k}.1", f"{y}.1", f"{x}.0", f"{x}.1")
     s = s.unroll(f"{k}.1").unroll(f"{y}.1").unroll(f"{x}.0").vectorize(f"{x}.1")
     s = s.pack(f"{stage}.weights").cache_write(f"{stage}.product", f"{y}.0")
-    if products * deep * wide * 4 >= target.caches[-2:][0]:
-        s = s.prefetch(f"{stage}.weights.packed", PREFETCH)
+    s = fetched(s, f"{stage}.weights", products * deep * wide * 4, target)
     if share == "rows":
         s = s.compute_at(f"{stage}.input", tile[0])
     return _input(s, f"{stage}.input", y, k, lanes, share)

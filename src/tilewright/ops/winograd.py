@@ -11,7 +11,7 @@ import numpy as np
 from tilewright.loops.nodes import MAX_LOCAL
 from tilewright.schedule.schedule import Schedule
 from tilewright.schedule.winograd import error
-from tilewright.space.tiles import PREFETCH
+from tilewright.space.tiles import fetched
 from tilewright.target import Target
 
 if TYPE_CHECKING:
@@ -91,8 +91,7 @@ def winograd(
     if share == "rows":
         s = s.compute_at("conv.product", "conv:ty.0").compute_at("conv.input", "conv:ty.0")
     s = _product(s, rows, columns, channels, depth, share, outer)
-    if points * deep * co * 4 >= target.caches[-2:][0]:
-        s = s.prefetch("conv.weights.packed", PREFETCH)
+    s = fetched(s, "conv.weights", points * deep * co * 4, target)
     return _input(s, lanes, share)
 
 

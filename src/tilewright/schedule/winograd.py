@@ -161,17 +161,15 @@ class _Convolution:
         (y, ky), (x, kx) = self.space
         (sy, sx), ry, rx = self.strides, self.loops[ky].extent, self.loops[kx].extent
         alike = max(sy, sx) > 1 and ry % sy == rx % sx == 0
-        down, across = (
-            short_filter(m, n // s) if alike else short_filter(m, n, s)
-            for n, s in ((ry, sy), (rx, sx))
-        )
+        py, px = (sy, sx) if alike else (1, 1)
+        down, across = short_filter(m, ry // py, sy // py), short_filter(m, rx // px, sx // px)
         high, wide = self.loops[y].extent, self.loops[x].extent
         e = {n: o.extent for n, o in self.loops.items()}
         e |= {"ty": -(-high // m), "tx": -(-wide // m), "iy": m, "ix": m}
         e |= {"r": len(down.input), "i": len(down.input[0])}
         e |= {"s": len(across.input), "j": len(across.input[0])}
-        e |= {"py": sy, "px": sx} if alike else {}
         phases = ("py", "px") if alike else ()
+        e |= dict(zip(phases, (py, px), strict=False))
         rest, depth, channels = self.rest, (*phases, *self.depth), self.channels
         buffers: list[Buffer] = []
         nodes: list[Node] = []
@@ -197,10 +195,9 @@ class _Convolution:
         tiles = (*rest, "ty", "tx")
         e |= {"y": (e["ty"] * m - 1) * sy + ry, "x": (e["tx"] * m - 1) * sx + rx}
         i, j = Affine(e["i"] - 1) - affine("i"), affine("j")
-        down_at, across_at = affine("ty") * (m * sy) + i, affine("tx") * (m * sx) + j
+        down_at, across_at = affine("ty") * (m * sy) + i * py, affine("tx") * (m * sx) + j * px
         if alike:
-            down_at = affine("ty") * (m * sy) + i * sy + affine("py")
-            across_at = affine("tx") * (m * sx) + j * sx + affine("px")
+            down_at, across_at = down_at + affine("py"), across_at + affine("px")
         limits = self._limits(e)
         if limits or not isinstance(self.data, Load):
             value = self._data(affine("y"), affine("x"))

@@ -114,11 +114,17 @@ def tiled(s: Schedule, stage: str, knob: Knobs, target: Target) -> tuple[Schedul
         nest, constant = s.loops, s.loops.by_name[name].scope == "constant"
         s = s.pack(name)
         nbytes = prod(nest.by_name[name].shape) * dtypes.nbytes(nest.by_name[name].dtype)
-        if constant and nbytes >= target.caches[-2:][0]:
-            s = s.prefetch(f"{name}.packed", PREFETCH)
+        if constant:
+            s = fetched(s, name, nbytes, target)
     if word:
         s = s.tensorize(f"{vector}.2", word.intrinsic.name)
     return s, [*rest, *head, *middle, *last][-1]
+
+
+def fetched(s: Schedule, name: str, nbytes: int, target: Target) -> Schedule:
+    """Ask ahead for a packed constant of so many bytes, if it outgrows the cache near a core."""
+    large = nbytes >= target.caches[-2:][0]
+    return s.prefetch(f"{name}.packed", PREFETCH) if large else s
 
 
 class Word(NamedTuple):

@@ -183,12 +183,13 @@ class Task:
         """Return what takes the least time with what threads take from each other, or None."""
         best, least, near = None, math.inf, math.inf
         for trial in records.fastest(self.key, self.where, LAYERS):
-            seconds = trial.seconds or 0.0
+            seconds = _seconds(trial)
             if seconds >= min(least, near):
                 break
-            if self.can_use(trial):
+            schedule = self._usable(trial)
+            if schedule is not None:
                 near = min(near, NEAR * seconds)
-                seconds += exchanged(self.recorded(trial).loops, self.threads) / EXCHANGE
+                seconds += exchanged(schedule.loops, self.threads) / EXCHANGE
                 if seconds < least:
                     best, least = trial, seconds
         return best
@@ -202,7 +203,7 @@ class Task:
 
     def _on_threads(self, trial: Trial) -> float:
         """Guess the seconds on this task's threads, from those on one."""
-        return (trial.seconds or 0.0) * imbalance(self.recorded(trial).loops, self.threads)
+        return _seconds(trial) * imbalance(self.recorded(trial).loops, self.threads)
 
     def recorded(self, trial: Trial) -> Schedule:
         """Return the schedule of a trial from its steps; no template is needed."""
@@ -210,10 +211,14 @@ class Task:
 
     def can_use(self, trial: Trial) -> bool:
         """Whether the steps of a trial still make a schedule, within the operator's tolerance."""
+        return self._usable(trial) is not None
+
+    def _usable(self, trial: Trial) -> Schedule | None:
         try:
-            return self.recorded(trial).error <= self.tolerance
+            schedule = self.recorded(trial)
         except ScheduleError:
-            return False
+            return None
+        return schedule if schedule.error <= self.tolerance else None
 
 
 def _seconds(trial: Trial) -> float:
