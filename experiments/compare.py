@@ -50,8 +50,7 @@ class Subject:
 
     def run(self, workload: Workload, seed: int, trials: int) -> Curve:
         curve = workload.run(self.on(workload), seed, trials * self.evaluations)
-        every = slice(self.evaluations - 1, None, self.evaluations)
-        return Curve(curve.best[every], curve.seconds[every])
+        return curve.every(self.evaluations)
 
 
 USUAL = {
@@ -83,10 +82,14 @@ def compare(
     parser.add_argument("--seeds", type=count, default=seeds)
     parser.add_argument("--subjects", nargs="*", default=list(subjects), choices=list(subjects))
     parser.add_argument("--out", type=Path, default=folder)
+    parser.add_argument("--read", type=Path, nargs="+", help="curves.csv of runs; runs nothing")
     args = parser.parse_args()
     chosen = {name: subjects[name] for name in args.subjects}
-    with opened(args.on) as workloads:
-        runs = {w.name: run(w, chosen, args.seeds, args.trials) for w in workloads}
+    if args.read:
+        runs = read(args.read, args.trials)
+    else:
+        with opened(args.on) as workloads:
+            runs = {w.name: run(w, chosen, args.seeds, args.trials) for w in workloads}
     args.out.mkdir(parents=True, exist_ok=True)
     write(args.out / "curves.csv", runs)
     keep(args.out / "table.md", "\n\n".join(make(runs) for make in (table, *tables)))
@@ -109,7 +112,8 @@ def run(
         for name, subject in here.items():
             found[name].append(subject.run(workload, seed, trials))
         print(f"{workload.name}: seed {seed + 1} of {seeds}", file=sys.stderr)
-    return found
+    settled = iter(workload.settled([curve for curves in found.values() for curve in curves]))
+    return {name: [next(settled) for _ in curves] for name, curves in found.items()}
 
 
 def table(runs: Runs) -> str:
@@ -148,6 +152,24 @@ def trials_until(curves: Sequence[Curve], best: float) -> str:
     middle = np.quantile(needed, 0.5, method="higher")  # of two, one that there is
     said = f"{middle:.0f}" if middle <= never else f"more than {never}"
     return f"{said} ({low:.0f}-{high:.0f})"
+
+
+def read(paths: Sequence[Path], trials: int) -> Runs:
+    """Return the runs that `write` wrote, as curves of so many trials."""
+    steps: dict[tuple[str, str, str, str], list[dict[str, str]]] = {}
+    for path in paths:
+        with path.open(newline="") as file:
+            for line in csv.DictReader(file):
+                curve = str(path), line["workload"], line["subject"], line["seed"]
+                steps.setdefault(curve, []).append(line)
+    runs: Runs = {}
+    for (_, workload, subject, _), lines in steps.items():
+        best, seconds = np.full(trials, -np.inf), np.full(trials, np.nan)
+        for line in lines:
+            after = slice(int(line["trial"]) - 1, None)
+            best[after], seconds[after] = float(line["best_log2_speed"]), float(line["seconds"])
+        runs.setdefault(workload, {}).setdefault(subject, []).append(Curve(best, seconds))
+    return runs
 
 
 def write(path: Path, runs: Runs) -> None:

@@ -7,16 +7,17 @@ the same as code for x86-64-v3.
 
 from __future__ import annotations
 
-import itertools
+import json
 import lzma
 import math
 import tempfile
 import time
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
+from statistics import median
 from typing import Any, Protocol
 
 import numpy as np
@@ -25,9 +26,10 @@ from numpy.typing import NDArray
 
 from tilewright.errors import ArgumentError
 from tilewright.features import FEATURES, Extractor
-from tilewright.measure.local import Local
+from tilewright.measure.local import Local, Measurer
 from tilewright.records.lines import import_lines
 from tilewright.records.store import Records
+from tilewright.records.trial import Measured, Trial
 from tilewright.search import Search
 from tilewright.target import Target
 from tilewright.testing.recorded import Recorded, pool, read_table
@@ -45,17 +47,26 @@ AVX512 = Target(
 )  # fmt: skip
 AVX2 = Target("x86-64-v3")
 BATCH = 16
+ROUNDS = 3  # in which what led is timed again
 
 
 @dataclass(frozen=True, slots=True)
 class Curve:
     """What a search reached: the binary logarithm of the best speed (1/s) after each trial.
 
-    `seconds` is the wall time at the end of each trial's batch, nan where nothing ran.
+    `seconds` is the wall time at the end of each trial's batch, nan where nothing ran. `leaders`
+    are the trials that were the fastest so far, by their place on the curve, if any ran.
     """
 
     best: NDArray[np.float64]
     seconds: NDArray[np.float64]
+    leaders: Mapping[int, Trial] = field(default_factory=dict[int, Trial])
+
+    def every(self, step: int) -> Curve:
+        """Return the curve with `step` trials counted as one."""
+        some = slice(step - 1, None, step)
+        leaders = {at // step: trial for at, trial in self.leaders.items()}
+        return Curve(self.best[some], self.seconds[some], leaders)
 
 
 class Workload(Protocol):
@@ -68,6 +79,10 @@ class Workload(Protocol):
     def task(self) -> Task | None: ...
 
     def run(self, search: Search, seed: int, trials: int) -> Curve: ...
+
+    def settled(self, curves: Sequence[Curve]) -> list[Curve]:
+        """Return curves of runs with what luck chose taken out of them, once all have run."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -82,9 +97,12 @@ class Replayed:
             return replay(_table(self.name), search, seed, trials)
         return replay(_pool(self.name, features_of(search) or FEATURES), search, seed, trials)
 
+    def settled(self, curves: Sequence[Curve]) -> list[Curve]:
+        return list(curves)
+
 
 @dataclass(frozen=True)
-class Measured:
+class OnMachine:
     """A task on this machine; each run starts without records.
 
     Its first trial is what would run untuned, whatever the search, so that counts for none.
@@ -92,11 +110,35 @@ class Measured:
 
     name: str
     task: Task
-    local: Local
+    local: Measurer
 
     def run(self, search: Search, seed: int, trials: int) -> Curve:
         result, times = timed(self.task, search, seed, 1 + trials, batch=BATCH, measure=self.local)
         return curve_of(result, times, first=1)
+
+    def settled(self, curves: Sequence[Curve]) -> list[Curve]:
+        """Time all that ever led again, in turn: of many equal trials the luckiest leads."""
+        leaders = {_config(t): t for curve in curves for t in curve.leaders.values()}
+        again: dict[str, list[float]] = {key: [] for key in leaders}
+        for _ in range(ROUNDS):
+            requests = (self.task.request(self.task.recorded(t)) for t in leaders.values())
+            for key, outcome in zip(leaders, self.local.measure(requests), strict=True):
+                if isinstance(outcome, Measured):
+                    again[key] += outcome.seconds
+        speeds = {key: -math.log2(median(found)) for key, found in again.items() if found}
+        return [_retold(curve, speeds) for curve in curves]
+
+
+def _retold(curve: Curve, speeds: Mapping[str, float]) -> Curve:
+    """Return a curve with other speeds of those that led, by their configuration."""
+    best = np.full(len(curve.best), -math.inf)
+    for at, trial in curve.leaders.items():
+        best[at:] = np.maximum(best[at:], speeds.get(_config(trial), -math.inf))
+    return Curve(best, curve.seconds, curve.leaders)
+
+
+def _config(trial: Trial) -> str:
+    return json.dumps(trial.config, sort_keys=True)
 
 
 def timed(
@@ -119,12 +161,12 @@ def opened(names: Sequence[str]) -> Generator[list[Workload]]:
         yield [_workload(name, local) for name in names]
 
 
-def _workload(name: str, local: Local) -> Workload:
+def _workload(name: str, local: Measurer) -> Workload:
     if name in TABLES:
         return Replayed(name)
     layer = name.removeprefix("pool:")
     if layer == name:
-        return Measured(name, task_named(name), local)
+        return OnMachine(name, task_named(name), local)
     task = task_named(layer, AVX512)
     if not recorded().trials(task.key, task.where):
         raise ArgumentError(f"there are no trials of {layer} in {DATA}.")
@@ -155,8 +197,10 @@ def curve_of(result: Result, times: Sequence[float], first: int = 0) -> Curve:
     """
     (session,) = result.sessions
     found = session.records.trials(session.task.key, session.task.where)[first:]
-    least = itertools.accumulate((t.seconds or math.inf for t in found), min)
-    return Curve(-np.log2(np.fromiter(least, np.float64, len(found))), np.array(times[first:]))
+    each = [t.seconds or math.inf for t in found]
+    least = np.minimum.accumulate(each)
+    leads = np.flatnonzero(np.diff(least, prepend=math.inf) < 0)
+    return Curve(-np.log2(least), np.array(times[first:]), {int(i): found[i] for i in leads})
 
 
 def features_of(search: object) -> Extractor | None:
