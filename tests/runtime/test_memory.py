@@ -6,7 +6,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from tilewright.runtime.memory import ALIGNMENT, address, aligned, empty
+from tilewright.runtime.memory import ALIGNMENT, LARGE, address, aligned, empty, together
 
 
 @pytest.mark.parametrize("shape", [(), (1,), (3, 5), (0, 4), (7, 1, 129)])
@@ -43,3 +43,15 @@ def test_what_is_aligned_is_not_copied() -> None:
     moved = aligned(made[:, 1:])
     assert moved.ctypes.data % ALIGNMENT == 0
     np.testing.assert_array_equal(moved, made[:, 1:])
+
+
+def test_small_arrays_lie_together() -> None:
+    rng = np.random.default_rng(0)
+    arrays = [rng.integers(0, 255, n).astype(np.uint8) for n in (3, 64, 0, LARGE, 129)]
+    placed = together(arrays)
+    assert all(np.array_equal(a, b) for a, b in zip(arrays, placed, strict=True))
+    assert placed[3] is arrays[3]
+    at = [placed[i].ctypes.data for i in (0, 1, 4)]
+    assert [place - at[0] for place in at] == [0, 64, 128]
+    assert at[0] % ALIGNMENT == 0
+    assert together([]) == []

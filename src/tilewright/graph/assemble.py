@@ -25,6 +25,7 @@ from tilewright.graph.memory import verify
 from tilewright.graph.plan import Plan, aligned, plan
 from tilewright.loops.nodes import Buffer, product
 from tilewright.runtime.artifact import Artifact
+from tilewright.runtime.memory import together
 from tilewright.target import Target
 
 
@@ -68,7 +69,7 @@ def assemble(
             sequence(calls, target),
             tuple(calls),
             find.copies(),
-            tuple(weights.arrays),
+            tuple(together(weights.arrays)),
             _extent(calls, list(kernels.values())),
             target,
             threads,
