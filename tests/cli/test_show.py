@@ -131,8 +131,17 @@ def test_a_file_that_is_no_database_is_a_sentence(command: Command, tmp_path: Pa
     path.write_text("conv2d took 3 ms\n" * 100)
     code, _, err = command("show", "--db", str(path))
     assert code == 2
-    assert "file is not a database; give the path of" in err
-    assert "Traceback" not in err
+    assert err.endswith(
+        "file is not a database; give the path of a database that tilewright wrote, or restore a "
+        "copy if this was one.\n"
+    )
+    path.write_bytes(b"")
+    assert command("show", "--db", str(path)) == (
+        2,
+        "",
+        f"tilewright: cannot read records of {path}: it is empty; tune something into it first, "
+        "or give the path of another database.\n",
+    )
 
 
 def test_usage_errors_exit_with_2(command: Command):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 import signal
 import sqlite3
 import subprocess
@@ -191,18 +192,57 @@ def test_a_full_disk_is_an_error_that_keeps_what_was_committed(path: Path):
         assert records.trials(TASK, TARGET) == [trial(Measured((1.0,)))]
 
 
-def test_a_file_that_is_no_database_is_refused(path: Path):
-    path.write_bytes(b"conv2d 1.5 ms\n" * 100)
-    with pytest.raises(RecordsError, match=r"not a database; give the path"):
-        Records(path)
-
-
-def test_a_database_of_something_else_is_refused(path: Path):
+def other_database(path: Path) -> None:
     connection = sqlite3.connect(path)
     connection.execute("CREATE TABLE songs (name)")
+    connection.commit()
     connection.close()
-    with pytest.raises(RecordsError, match=r"something else \(tables: songs\)"):
-        Records(path)
+
+
+def cut_database(path: Path) -> None:
+    with opened(path) as records:
+        records.add([trial(Measured((1.0,)))])
+    path.write_bytes(path.read_bytes()[:5000])
+
+
+@pytest.mark.parametrize(
+    ("make", "said", "else_said"),
+    [
+        (lambda path: path.write_bytes(b""), "it is empty; tune something into it first", None),
+        (
+            lambda path: path.write_text("conv2d 3 ms\n" * 99),
+            "not a database; give the path of a database that tilewright wrote, or restore a copy",
+            "not a database; give the path of a database that tilewright wrote, or of a new file",
+        ),
+        (
+            cut_database,
+            "the file is damaged; restore a copy, or import what was exported of it",
+            "the file is damaged; restore a copy, or start with a new file",
+        ),
+        (
+            other_database,
+            "of something else (tables: songs); give the path of a database that tilewright wrote",
+            "of something else (tables: songs); give the path of a new file",
+        ),
+    ],
+    ids=["empty", "text", "cut", "other"],
+)
+def test_what_is_no_database_of_ours_stays_as_it_is(
+    path: Path, make: Callable[[Path], None], said: str, else_said: str | None
+):
+    """Who only reads is not told to begin a new file; an empty one is filled by who writes."""
+    make(path)
+    before = path.read_bytes()
+    with pytest.raises(RecordsError, match=re.escape(said)):
+        Records(path, create=False)
+    assert path.read_bytes() == before
+    if else_said is None:
+        opened(path).close()
+        Records(path, create=False).close()
+    else:
+        with pytest.raises(RecordsError, match=re.escape(else_said)):
+            Records(path)
+        assert path.read_bytes() == before
 
 
 def test_another_schema_version_is_refused(path: Path):
@@ -339,6 +379,7 @@ def test_damaged_rows_are_left_out_and_named(path: Path, column: str, value: obj
         (summary,) = records.tasks()
         assert (summary.trials, summary.best_seconds) == (1, 4.0)
         assert list(records.damaged) == ["trial 2"]
+        assert "0x" not in records.damaged["trial 2"]
 
 
 @pytest.mark.parametrize(("column", "value"), [("name", b"\xff"), ("flops", "x"), ("flops", -1.0)])

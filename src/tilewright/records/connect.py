@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Set
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -29,12 +29,14 @@ from tilewright.records import schema
 
 # How long a writer waits for another process's transaction before it gives up.
 _BUSY_MILLISECONDS = 60_000
+_IMPORT = "import what was exported of it (tilewright.records.lines) into a new file."
 
 
 def connect(where: str | Path, *, create: bool) -> Engine:
     """Return an engine for the database at a path or URL whose schema is ours and current.
 
-    A file that need not be created is opened for reading alone where it cannot be written.
+    With `create`, an empty one gets it. A file that need not be created is opened for reading
+    alone where it cannot be written. What is no database of ours stays as it is.
     """
     url = _url(where)
     options: dict[str, Any] = {}
@@ -42,7 +44,7 @@ def connect(where: str | Path, *, create: bool) -> Engine:
         _check_file(url, create=create)
         if not create and (path := file_of(url)) and not _can_write(path):
             options["creator"] = _reader(path)
-    with explained(url, "open"):
+    with explained(url, "open", create=create):
         try:
             engine = create_engine(url, **options)
         except ImportError as error:
@@ -51,10 +53,10 @@ def connect(where: str | Path, *, create: bool) -> Engine:
                 "give the path of an SQLite file."
             ) from error
         if engine.dialect.name == "sqlite":
-            event.listen(engine, "connect", _configure_reader if options else _configure)
+            event.listen(engine, "connect", _configure_reader if options else _configure(create))
             event.listen(engine, "begin", _begin)
         try:
-            _recognise(engine)
+            _recognise(engine, create=create)
         except BaseException:
             engine.dispose()
             raise
@@ -62,26 +64,32 @@ def connect(where: str | Path, *, create: bool) -> Engine:
 
 
 @contextmanager
-def explained(url: URL, doing: str) -> Generator[None]:
-    """Turn a database's own errors into a `RecordsError` that says what to do."""
+def explained(url: URL, doing: str, *, create: bool) -> Generator[None]:
+    """Turn a database's own errors into a `RecordsError` that says what to do.
+
+    To begin with a new file is no advice to who only reads: without `create` it is not given.
+    """
     try:
         yield
     except (SQLAlchemyError, UnicodeEncodeError) as error:
         reason = str(getattr(error, "orig", None) or error).strip()
         shown = url.database if url.get_backend_name() == "sqlite" else url
-        raise RecordsError(f"cannot {doing} {shown}: {reason}; {_remedy(reason)}") from error
+        remedy = _remedy(reason, create)
+        raise RecordsError(f"cannot {doing} {shown}: {reason}; {remedy}") from error
 
 
-def _remedy(reason: str) -> str:
+def _remedy(reason: str, create: bool) -> str:
     known = {
-        "not a database": "give the path of a database that tilewright wrote, or of a new file.",
+        "not a database": "give the path of a database that tilewright wrote, "
+        f"{'or of a new file' if create else 'or restore a copy if this was one'}.",
         "unable to open": "check that its directory can be written, or give another path.",
         "readonly": "make the file and its directory writable, or copy the database elsewhere.",
         "disk is full": "free some space and repeat; every trial committed before is safe.",
         "locked": "another process holds it; wait for that to end, or give another path.",
         "disk I/O": "its disk failed, or something else removed or changed its files; check both "
         "and repeat; every trial committed before is safe if the files are.",
-        "malformed": "the file is damaged; restore a copy, or start with a new file.",
+        "malformed": "the file is damaged; restore a copy, or "
+        + ("start with a new file." if create else _IMPORT),
         "serializable": "a trial's config and steps must be plain JSON values.",
         "surrogates": "texts must be whole Unicode, which UTF-8 can hold.",
     }
@@ -159,14 +167,23 @@ def _check_file(url: URL, *, create: bool) -> None:
         )
 
 
-def _configure(connection: Any, _record: Any) -> None:
-    """Set up an SQLite connection: nothing committed is lost, and processes wait for each other."""
-    _configure_reader(connection, _record)
-    cursor = connection.cursor()
-    _write_ahead(cursor)
-    cursor.execute("PRAGMA synchronous = FULL")
-    cursor.execute("PRAGMA foreign_keys = ON")
-    cursor.close()
+def _configure(create: bool) -> Callable[[Any, Any], None]:
+    """Return what sets up an SQLite connection.
+
+    Nothing committed is lost, and processes wait for each other.
+    """
+
+    def configure(connection: Any, record: Any) -> None:
+        _configure_reader(connection, record)
+        cursor = connection.cursor()
+        tables = {name for (name,) in cursor.execute("SELECT name FROM sqlite_master")}
+        if _is_ours(tables) or (create and not tables):  # the kind of log is written to the file
+            _write_ahead(cursor)
+        cursor.execute("PRAGMA synchronous = FULL")
+        cursor.execute("PRAGMA foreign_keys = ON")
+        cursor.close()
+
+    return configure
 
 
 def _write_ahead(cursor: sqlite3.Cursor) -> None:
@@ -199,15 +216,21 @@ def _begin(connection: Connection) -> None:
     connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
 
-def _recognise(engine: Engine) -> None:
-    """Check that the schema is ours; write it if the database is empty."""
+def _recognise(engine: Engine, *, create: bool) -> None:
+    """Check that the schema is ours; with `create`, write it if the database is empty."""
     found = set(inspect(engine).get_table_names())
+    if not found and not create:
+        raise RecordsError(
+            f"cannot read records of {engine.url.database}: it is empty; tune something into it "
+            "first, or give the path of another database."
+        )
     if not found:
         _create(engine)
-    elif not found.issuperset(schema.tables.tables.keys() - schema.LATER):
+    elif not _is_ours(found):
+        wanted = "a new file" if create else "a database that tilewright wrote"
         raise RecordsError(
             f"cannot use {engine.url.database} for records: it is a database of something else "
-            f"(tables: {', '.join(sorted(found))}); give the path of a new file."
+            f"(tables: {', '.join(sorted(found))}); give the path of {wanted}."
         )
     with engine.connect() as connection:
         version = connection.scalar(
@@ -219,6 +242,11 @@ def _recognise(engine: Engine) -> None:
             f"this tilewright reads version {schema.VERSION}; export it to JSON lines with the "
             "tilewright that wrote it and import those into a new file, or tune into a new file."
         )
+
+
+def _is_ours(found: Set[str]) -> bool:
+    """Return whether a database that has these tables is one of records."""
+    return found >= schema.tables.tables.keys() - schema.LATER
 
 
 def _create(engine: Engine) -> None:

@@ -37,6 +37,9 @@ tables = MetaData()
 class Unreadable:
     """Stands for a value that is not of its column's type."""
 
+    def __repr__(self) -> str:
+        return "unreadable"
+
 
 class _Careful(TypeDecorator[Any]):
     """A type that makes a value which it cannot read `Unreadable`, so that its row can be named."""

@@ -38,6 +38,7 @@ class Records:
 
     def __init__(self, where: str | Path, *, create: bool = True) -> None:
         self._opened = connect(where, create=create)
+        self._create = create
         self._closed = False
         self.url = self._opened.url
         self._file = file_of(self.url)
@@ -207,7 +208,8 @@ class Records:
     @contextmanager
     def _reading(self) -> Generator[Connection]:
         self._check_place()
-        with explained(self.url, "read"), self._engine.connect() as connection:
+        told = explained(self.url, "read", create=self._create)
+        with told, self._engine.connect() as connection:
             yield connection
 
     @contextmanager
@@ -215,7 +217,8 @@ class Records:
         """Begin a transaction, which is committed at the end; what it wrote is then in the file."""
         self._check_place()
         engine = self._engine.execution_options(writes=True)
-        with explained(self.url, "write"), engine.begin() as connection:
+        told = explained(self.url, "write", create=self._create)
+        with told, engine.begin() as connection:
             yield connection
         self._check_place()
 
