@@ -52,7 +52,8 @@ def command(
 def test_a_network_becomes_a_file(command: Command, net: Path, tmp_path: Path):
     code, out, err = command("export", net, "-o", "net.twm", "--threads", 2)
     assert (code, err) == (0, "")
-    assert "2 operators without trials in tuning.db, run untuned: conv2d" in out
+    how = f"to tune it: tilewright tune {net} --threads 2"
+    assert f"untuned, as there is no tuning.db here; {how}\n" in out
     assert re.search(r"wrote net\.twm: [\d.]+ MB", out)
     module = tw.load(tmp_path / "net.twm")
     assert module.threads == 2
@@ -71,9 +72,10 @@ def test_a_file_becomes_a_library(command: Command, saved: Path, tmp_path: Path)
 def test_a_lesser_machine_can_be_named(command: Command, net: Path, tmp_path: Path):
     if tw.host().architecture != "x86_64":
         pytest.skip("another architecture")
-    code, _, err = command("export", net, "-o", "net.twm", "--target", "x86-64-v2")
+    code, out, err = command("export", net, "-o", "net.twm", "--target", "x86-64-v2")
     assert (code, err) == (0, "")
     assert tw.load(tmp_path / "net.twm").target == tw.Target("x86-64-v2")
+    assert "untuned, as there is no tuning.db here\n" in out, "`tune` tunes for this machine"
 
 
 @pytest.mark.parametrize("what", ["onnx", "twm"])
@@ -158,4 +160,17 @@ def test_schedules_come_from_the_database_that_is_there(
     Records(tmp_path / "tuning.db").close()
     code, out, err = command("export", net, "-o", "net.twm")
     assert (code, err) == (0, "")
-    assert "2 operators without trials in tuning.db" in out
+    assert "2 operators without trials in tuning.db, run untuned: conv2d" in out
+    assert "to tune it" not in out
+
+
+def test_what_was_never_tuned_is_a_line_that_says_how_to(command: Command, tmp_path: Path):
+    nodes = [helper.make_node("Relu", ["x"], ["y"])]
+    path = write(tmp_path / "a net.onnx", nodes, {"x": ("n", 3)}, {}, ["y"])
+    code, out, err = command("profile", path.name, "--shape", "n=2", "--repeats", 1)
+    assert (code, err) == (0, "")
+    how = "to tune it: tilewright tune 'a net.onnx' --shape n=2"
+    assert out.startswith(f"untuned, as there is no tuning.db here; {how}\n")
+    code, out, err = command("profile", path.name, "--shape", "n=2", "--db", "other.db")
+    assert (code, out) == (2, "")
+    assert "cannot open other.db: there is no such file" in err

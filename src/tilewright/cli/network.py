@@ -37,13 +37,16 @@ def compiled(
     if path.suffix == SAVED:
         return _saved(path, db, shapes)
     network = load_onnx(path, parse_shapes(shapes), tolerance=tolerance)
-    where = db or _DATABASE
-    if db is None and not Path(_DATABASE).exists():
+    where = _DATABASE if db is None else db
+    if db is None and not Path(where).exists():
         module = compile(network, threads=threads, target=target)
-    else:
-        with Records(where if "://" in where else Path(where), create=False) as records:
-            module = compile(network, records, threads=threads, target=target)
-        tell_damage(records)
+        if module.untuned:
+            how = "" if target else f"; to tune it: {_tuning(path, threads, shapes)}"
+            out.print(f"untuned, as there is no {where} here{how}", markup=False, soft_wrap=True)
+        return module
+    with Records(where if "://" in where else Path(where), create=False) as records:
+        module = compile(network, records, threads=threads, target=target)
+    tell_damage(records)
     if module.untuned:
         out.print(
             f"{counted(len(module.untuned), 'operator')} without trials in {where}"
@@ -52,6 +55,15 @@ def compiled(
             markup=False,
         )
     return module
+
+
+def _tuning(path: Path, threads: int, shapes: Sequence[str]) -> str:
+    """Return the command that tunes a network for as many threads, and with the same shapes."""
+    import shlex
+
+    words = ["tilewright", "tune", str(path)]
+    words += ["--threads", str(threads)] if threads > 1 else []
+    return shlex.join([*words, *(word for shape in shapes for word in ("--shape", shape))])
 
 
 def _saved(path: Path, db: str | None, shapes: Sequence[str]) -> Module:
