@@ -72,11 +72,51 @@ def test_weights_of_a_model_that_was_given(tmp_path: Path) -> None:
         load(model)
 
 
-@pytest.mark.parametrize("data", [b"", b"not a model", b"\x08", b"PK\x03\x04" * 9, bytes(64)])
+@pytest.mark.parametrize("data", [b"\x08", b"\x08\x08" * 9, bytes(64), b"\x80\x02}q\x00."])
 def test_what_is_no_model(tmp_path: Path, data: bytes) -> None:
     (tmp_path / "m.onnx").write_bytes(data)
     with pytest.raises(ModelError, match="it is no whole ONNX model"):
         load(tmp_path / "m.onnx")
+
+
+POINTER = b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a2146\nsize 12345\n"
+
+
+@pytest.mark.parametrize("suffix", [".onnx", ".pb", ".json", ".textproto"])
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (b"", "an empty file.\n  Copy or export it again."),
+        (POINTER, "a pointer of Git LFS, which stands for the model until that is fetched.\n  Run"),
+        (b"not a model \xc3\xa4" * 99, "a text, which begins 'not a model änot a model änot"),
+        (b"\n<!DOCTYPE html>\n<html>", "a web page, or another text of marks.\n  Download the"),
+        (b"PK\x03\x04" + bytes(50), "a ZIP archive, as torch.save writes.\n  Unpack it, or export"),
+        (b"\x89HDF\r\n\x1a\n", "an HDF5 file, as Keras writes.\n  Convert it"),
+        (b"\x7fELF\x02\x01", "a program or a library.\n  Give the model that"),
+    ],
+)
+def test_what_is_something_else_is_named(
+    tmp_path: Path, data: bytes, said: str, suffix: str
+) -> None:
+    path = tmp_path / f"m{suffix}"
+    path.write_bytes(data)
+    with pytest.raises(ModelError) as raised:
+        load(path)
+    assert str(raised.value).startswith(f"cannot load {path}: it is no ONNX model, but {said}"), (
+        raised.value
+    )
+
+
+def test_paths_that_are_none(tmp_path: Path) -> None:
+    (tmp_path / "folder.onnx").mkdir()
+    for name, said in (
+        ("folder.onnx", "it is a directory"),
+        ("missing.onnx", "there is no such file"),
+        ("x" * 300, "File name too long"),
+        ("nul\0", "there is no such file"),
+    ):
+        with pytest.raises(ModelError, match=f"{said}.\n  Give the path of an ONNX model"):
+            load(tmp_path / name)
 
 
 def test_a_model_that_is_cut_off_anywhere(tmp_path: Path) -> None:

@@ -8,10 +8,21 @@ from pathlib import Path
 import numpy as np
 import onnx
 import onnx.inliner
+import onnx.parser
+from google.protobuf import json_format, text_format
 from google.protobuf.message import DecodeError
 
 from tilewright.errors import ModelError
+from tilewright.graph.onnx.mistaken import mistaken
 
+# As onnx reads protobuf, and by a file's suffix JSON and two kinds of text.
+_UNPARSED = (
+    DecodeError,
+    UnicodeDecodeError,
+    json_format.ParseError,
+    text_format.ParseError,
+    onnx.parser.ParseError,
+)
 OLDEST = 7  # the operator set before which shapes were not repeated as NumPy does
 
 
@@ -28,9 +39,7 @@ def read(source: str | PathLike[str] | onnx.ModelProto) -> tuple[onnx.ModelProto
             "  Give the path of an ONNX file, or an onnx.ModelProto."
         )
     path = Path(source)
-    if not path.is_file():
-        why = "it is a directory" if path.is_dir() else "there is no such file"
-        raise ModelError(f"cannot load {path}: {why}.\n  Give the path of an ONNX model.")
+    _check_path(path)
     if path.suffix == ".twm":
         raise ModelError(
             f"cannot load {path}: it is a compiled network, which module.save wrote, not an ONNX "
@@ -39,11 +48,32 @@ def read(source: str | PathLike[str] | onnx.ModelProto) -> tuple[onnx.ModelProto
         )
     try:
         model = onnx.load(str(path), load_external_data=False)
-    except (DecodeError, UnicodeDecodeError) as error:
-        raise _broken(path, f"it does not parse ({error})") from None
+    except _UNPARSED as error:
+        raise _other(path) or _broken(path, f"it does not parse ({error})") from None
     except OSError as error:
         raise ModelError(f"cannot read {path}: {error.strerror}.") from None
+    if not model.ByteSize() and (other := _other(path)):
+        raise other
     return _ready(model, str(path), path.parent), str(path)
+
+
+def _check_path(path: Path) -> None:
+    try:
+        if path.is_file():
+            return
+        why = "it is a directory" if path.is_dir() else "there is no such file"
+    except OSError as error:
+        why = str(error.strerror)
+    raise ModelError(f"cannot load {path}: {why}.\n  Give the path of an ONNX model.")
+
+
+def _other(path: Path) -> ModelError | None:
+    """Return the error that names what else a file is; None if that is not known."""
+    found = mistaken(path)
+    if found is None:
+        return None
+    what, remedy = found
+    return ModelError(f"cannot load {path}: it is no ONNX model, but {what}.\n  {remedy}")
 
 
 def _ready(model: onnx.ModelProto, path: str, folder: Path | None) -> onnx.ModelProto:
