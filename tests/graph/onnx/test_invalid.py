@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -63,7 +64,7 @@ def test_constants_that_cannot_be_computed(tmp_path: Path, name: str) -> None:
 W = np.ones((2, 2, 1, 1), np.float32)
 ONE: Sequence[tuple[NodeProto, dict[str, np.ndarray], str]] = [
     (make_node("Conv", ["x", "w"], ["y"], auto_pad="FOO"), {"w": W}, "auto_pad 'FOO' is none of"),
-    (make_node("Conv", ["x", "w"], ["y"], group=0), {"w": W}, "0 groups"),
+    (make_node("Conv", ["x", "w"], ["y"], group=0), {"w": W}, "cannot be in 0 groups"),
     (make_node("Conv", ["x", "w"], ["y"]), {"w": W[:0]}, "without elements"),
     (make_node("Conv", ["x", "w"], ["y"]), {"w": W[:, :0]}, "without elements"),
     (make_node("Conv", ["x", ""], ["y"]), {}, "its input 1 is missing|Node"),
@@ -97,6 +98,23 @@ def test_nodes_that_cannot_be(
 ) -> None:
     path = write(tmp_path / "m.onnx", [node], X, constants)
     refused(path, rf"1 node is not supported.\n  {node.op_type} 'y': .*({message})")
+
+
+@pytest.mark.parametrize("op", ["Conv", "ConvTranspose"])
+@pytest.mark.parametrize("empty", [(0, 2, 1, 1), (2, 0, 1, 1), (2, 2, 0, 1)], ids=str)
+def test_weights_without_elements_are_refused_wherever_they_come_from(
+    tmp_path: Path, op: str, empty: tuple[int, ...]
+) -> None:
+    node, given = make_node(op, ["x", "w"], ["y"]), {"w": np.ones(empty, np.float32)}
+    message = rf"{op} 'y': 'w' has the shape {re.escape(str(empty))}, without elements"
+    refused(write(tmp_path / "stored.onnx", [node], X, given), message)
+    ends = {"a": np.array(empty, np.int64), "z": np.zeros(4, np.int64)}
+    cut = make_node("Slice", ["whole", "z", "a"], ["w"])
+    whole = {"whole": np.ones((2, 2, 2, 2), np.float32)}
+    refused(write(tmp_path / "made.onnx", [cut, node], X, {**ends, **whole}), message)
+    path = write(tmp_path / "given.onnx", [node], {**X, "w": empty}, {})
+    with pytest.raises(ModelError, match=message):
+        load(path, {"w": empty})
 
 
 def test_what_is_unusual_but_right_loads(tmp_path: Path) -> None:

@@ -40,7 +40,7 @@ def _window(source: Source) -> tuple[Shape, Shape, Shape]:
 
 def _sums(source: Source, operator: str, **window: Any) -> str:
     """Make the node of a convolution, and one that adds the bias, if any."""
-    data, weights, groups = source.value(0), source.value(1), _groups(source, source.shape(1))
+    data, weights, groups = source.value(0), source.value(1), _groups(source)
     if not source.has(2):
         return source.node(operator, data, weights, **window, groups=groups)
     made = source.node(operator, data, weights, part="sums", **window, groups=groups)
@@ -175,8 +175,8 @@ def _stated(source: Source) -> Shape:
     return pads
 
 
-def _groups(source: Source, weights: Shape) -> int:
+def _groups(source: Source) -> int:
     groups = source.attribute("group", 1)
-    if groups < 1 or not all(weights):
-        raise Refusal(f"{groups} groups and weights of shape {weights} make no channels")
+    if groups < 1:
+        raise Refusal(f"its channels cannot be in {groups} groups")
     return groups
