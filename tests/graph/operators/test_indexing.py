@@ -9,7 +9,11 @@ import numpy as np
 import pytest
 from onnx import helper
 from tests.graph.compare import compare
+from tests.graph.models import write
 from tests.graph.operators.one import agrees
+
+from tilewright.errors import ModelError
+from tilewright.graph.onnx import load
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((4, 5, 3)).astype(np.float32)
@@ -37,14 +41,54 @@ def test_gather_elements_and_nd(tmp_path: Path, known: bool) -> None:
 
 @pytest.mark.parametrize("kind", ["none", "add", "mul", "max", "min"])
 @pytest.mark.parametrize("axis", [0, -2])
-def test_scatter_elements(tmp_path: Path, kind: str, axis: int) -> None:
+@pytest.mark.parametrize("known", [False, True])
+def test_scatter_elements(tmp_path: Path, kind: str, axis: int, known: bool) -> None:
     shape = (6, 5, 2) if axis == 0 else (3, 7, 3)
     at = places(-X.shape[axis], X.shape[axis], *shape)
     if kind == "none":  # where several meet, the order is not stated
         at = np.argsort(RNG.random((4, 5, 2)), axis) if axis else np.argsort(floats(4, 5, 2), 0)
         shape = at.shape
     given = [X, at, floats(*shape)]
-    agrees(tmp_path, "ScatterElements", given, opset=18, axis=axis, reduction=kind, compiled=True)
+    agrees(
+        tmp_path, "ScatterElements", given, constant=(1,) if known else (), opset=18, axis=axis,
+        reduction=kind, compiled=True,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16", "int8", "int64", "bool"])
+@pytest.mark.parametrize("kind", ["none", "add", "mul", "max", "min"])
+def test_scatter_at_constant_places_compares_none(tmp_path: Path, dtype: str, kind: str) -> None:
+    """Each element of the result knows what is written to it, unless several are combined there."""
+    if dtype == "bool" and kind != "none":
+        pytest.skip("nothing is combined")
+    x, new = ((9 * floats(4, 5)).astype(dtype), (9 * floats(3, 5)).astype(dtype))
+    how: dict[str, Any] = {"opset": 18, "constant": (1,), "reduction": kind}
+    how["tolerance"] = 2e-3 if dtype == "float16" else 2e-5  # the reference rounds each sum
+    once = np.array([[2], [-4], [1]]) + np.zeros((3, 5), int)
+    made = agrees(tmp_path, "ScatterElements", [x, once, new], compiled=True, **how)
+    assert "scatter_elements" not in {node.op for node in made.nodes}
+    made = agrees(tmp_path, "ScatterND", [x, once[:, :1], new], compiled=True, **how)
+    assert "scatter_nd" not in {node.op for node in made.nodes}
+    twice = np.where(once == 1, 2, once)
+    for op, at in ("ScatterElements", twice), ("ScatterND", twice[:, :1]):
+        made = agrees(tmp_path, op, [x, at, new], **how)
+        assert any("scatter" in node.op for node in made.nodes) == (kind != "none")
+
+
+def test_scatter_at_places_that_are_none_is_refused_or_writes_nothing(tmp_path: Path) -> None:
+    x, new = floats(4, 5), floats(2, 5)
+    far = np.array([[4], [-5]]) + np.zeros((2, 5), int)
+    for op, at in ("ScatterElements", far), ("ScatterND", far[:, :1]):
+        node = helper.make_node(op, ["x", "at", "new"], ["y"])
+        compare(tmp_path, [node], {"x": x}, {"at": at, "new": new}, wanted=[x], opset=18)
+        for wrong, said in (
+            (at.astype(np.float32), "float32"),
+            (at[:, :0], "shape"),
+            (np.zeros((2, 6, 1), int), "shape|dimensions"),
+        ):
+            path = write(tmp_path / "m.onnx", [node], {"x": x.shape}, {"at": wrong, "new": new})
+            with pytest.raises(ModelError, match=rf"{op} 'y': .*{said}"):
+                load(path)
 
 
 @pytest.mark.parametrize("kind", ["none", "add", "mul", "max", "min"])
@@ -64,7 +108,9 @@ def test_of_several_at_one_place_the_last_stays(tmp_path: Path) -> None:
     for known in ((), (1,)):
         agrees(tmp_path, "ScatterND", [X, at, new], constant=known, opset=18, compiled=True)
     rows = np.array([[2], [0], [2]]) + np.zeros((3, 5), int)
-    agrees(tmp_path, "ScatterElements", [floats(4, 5), rows, floats(3, 5)], opset=18)
+    for known in ((), (1,)):
+        given = [floats(4, 5), rows, floats(3, 5)]
+        agrees(tmp_path, "ScatterElements", given, constant=known, opset=18)
 
 
 @pytest.mark.parametrize("mode", ["linear", "circular"])

@@ -23,6 +23,7 @@ from tilewright.graph.onnx import (
     resize,
     rows,
     sampling,
+    scatter,
 )
 from tilewright.graph.onnx.movement import Made
 from tilewright.graph.onnx.source import Source
@@ -151,9 +152,9 @@ IMPORTERS: Mapping[str, Callable[[Source], Made | tuple[Made, ...]]] = {
     "RoiAlign": sampling.roi_align,
     "Round": pointwise.function("rint"),
     "STFT": fourier.stft,
-    "Scatter": indexing.scatter_elements,
-    "ScatterElements": indexing.scatter_elements,
-    "ScatterND": indexing.scatter_nd,
+    "Scatter": scatter.scatter_elements,
+    "ScatterElements": scatter.scatter_elements,
+    "ScatterND": scatter.scatter_nd,
     "Selu": pointwise.activation("selu", alpha=1.6732632423543772, gamma=1.0507009873554805),
     "Shrink": pointwise.activation("shrink", lambd=0.5, bias=0.0),
     "Sigmoid": pointwise.function("sigmoid"),

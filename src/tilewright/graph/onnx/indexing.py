@@ -1,4 +1,4 @@
-"""Import the operators that read and write at indices, and those that find or sort by value."""
+"""Import the operators that read at indices, and those that find or sort by value."""
 
 from __future__ import annotations
 
@@ -42,38 +42,6 @@ def compress(source: Source) -> str:
     if not places.size or places[-1] >= source.builder.shape(value)[axis]:
         raise Refusal(f"its condition keeps {places.size} of a tensor of shape {shape}")
     return source.node("gather", value, source.literal(places, "places"), axis=axis)
-
-
-def scatter_elements(source: Source) -> str:
-    kind = source.attribute("reduction", "none")
-    given = (source.value(i) for i in range(3))
-    return source.node("scatter_elements", *given, axis=_axis(source), kind=kind)
-
-
-def scatter_nd(source: Source) -> str:
-    """Write slices; at constant indices, each element knows what is written to it."""
-    kind, places = source.attribute("reduction", "none"), source.known(1)
-    if places is None or kind != "none":
-        return source.node("scatter_nd", *(source.value(i) for i in range(3)), kind=kind)
-    shape, depth = source.shape(), places.shape[-1] if places.ndim else 0
-    if not 1 <= depth <= len(shape) or source.shape(2) != (*places.shape[:-1], *shape[depth:]):
-        raise Refusal(
-            f"updates of shape {source.shape(2)} at indices of shape {places.shape} do not fit a "
-            f"tensor of shape {shape}"
-        )
-    first, rest = shape[:depth], shape[depth:]
-    rows = places.reshape(-1, depth).astype(np.int64)
-    rows = np.where(rows < 0, rows + first, rows)
-    inside = np.all((rows >= 0) & (rows < first), axis=1)
-    last = np.full(first, -1, np.int64)
-    for number, row in enumerate(rows):  # in order: the last of several stays
-        if inside[number]:
-            last[tuple(row)] = number
-    written = (last >= 0).reshape(*first, *(1,) * len(rest))
-    updates = source.reshaped(source.value(2), (len(rows), *rest), "updates")
-    taken = source.literal(np.maximum(last, 0), "taken")
-    new = source.node("gather", updates, taken, part="new", axis=0)
-    return source.map("select", source.literal(written, "written"), new, source.value())
 
 
 def tensor_scatter(source: Source) -> str:
