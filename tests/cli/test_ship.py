@@ -125,15 +125,19 @@ def test_a_saved_module_is_benched_alone(command: Command, saved: Path):
         (("export", "NET", "-o", "net.exe"), "ends in .so for a shared library"),
         (("export", "NET", "-o", "net.o"), "ends in .so for a shared library"),
         (("export", "NET"), "--output"),
-        (("export", "NET", "-o", "no/net.twm"), "cannot save a module to no/net.twm"),
-        (("export", "NET", "-o", "no/net.so"), "cannot export to no/net.so"),
+        (("export", "NET", "-o", "no/net.twm"), "there is no directory no. Give"),
+        (("export", "NET", "-o", "no/net.so"), "there is no directory no. Give"),
         (("export", "NET", "-o", "net.so", "--name", "a b"), "a name as of C"),
         (("export", "NET", "-o", "net.twm", "--target", "z80"), "unknown target 'z80'"),
         (("export", "NET", "-o", "net.twm", "--target", "aarch64"), "cannot run code for"),
         (("export", "NET", "-o", "net.twm", "--db", "missing.db"), "missing.db"),
-        (("export", "SAVED", "-o", "net.so", "--target", "x86-64"), "compiled already"),
-        (("export", "SAVED", "-o", "net.so", "--shape", "x=1x3x9x9"), "leave out --db and --shape"),
-        (("profile", "SAVED", "--db", "tuning.db"), "leave out --db and --shape"),
+        (("export", "SAVED", "-o", "net.so", "--target", "x86-64"), "leave out --target and"),
+        (("export", "SAVED", "-o", "net.so", "--threads", "2"), "leave out --target and --threads"),
+        (("export", "SAVED", "-o", "net.so", "--shape", "x=1x3x9x9"), "leave out --db, --shape"),
+        (("export", "NET", "-o", "damaged.twm/net.so"), "there is no directory damaged.twm. Give"),
+        (("export", "NET", "-o", "/proc/net.so"), "cannot export to /proc/net.so: "),
+        (("profile", "SAVED", "--db", "tuning.db"), "leave out --db, --shape and --tolerance"),
+        (("profile", "SAVED", "--tolerance", "0"), "leave out --db, --shape and --tolerance"),
         (("profile", "NET", "--repeats", "0"), "--repeats"),
         (("profile", "NET", "--threads", "0"), "--threads"),
         (("profile", "missing.onnx"), "missing.onnx"),
@@ -152,6 +156,21 @@ def test_what_cannot_be(
     assert said in re.sub(r"\s+", " ", err), err
     assert "Traceback" not in err + out
     assert [p.name for p in tmp_path.iterdir()] == ["damaged.twm"]
+
+
+@pytest.mark.parametrize("name", ["net.so", "net.twm"])
+def test_what_cannot_be_written_is_not_compiled(
+    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+):
+    """The network is not even read: it may take minutes to compile."""
+    (tmp_path / name).mkdir()
+    code, out, err = command("export", "missing.onnx", "-o", name)
+    assert (code, out) == (2, "")
+    assert f"cannot export to {name}: it is a directory. Give the path of a file" in err
+    monkeypatch.setattr("os.access", lambda *_: False)
+    code, out, err = command("export", "missing.onnx", "-o", f"other{name}")
+    assert (code, out) == (2, "")
+    assert f"cannot export to other{name}: . cannot be written. Give the path" in err
 
 
 def test_schedules_come_from_the_database_that_is_there(

@@ -35,7 +35,7 @@ def compiled(
     from tilewright.records.store import Records
 
     if path.suffix == SAVED:
-        return _saved(path, db, shapes)
+        return _saved(path, db, shapes, tolerance)
     network = load_onnx(path, parse_shapes(shapes), tolerance=tolerance)
     where = _DATABASE if db is None else db
     if db is None and not Path(where).exists():
@@ -66,13 +66,14 @@ def _tuning(path: Path, threads: int, shapes: Sequence[str]) -> str:
     return shlex.join([*words, *(word for shape in shapes for word in ("--shape", shape))])
 
 
-def _saved(path: Path, db: str | None, shapes: Sequence[str]) -> Module:
+def _saved(path: Path, db: str | None, shapes: Sequence[str], tolerance: float) -> Module:
     from tilewright.errors import ArgumentError
     from tilewright.graph.twm import load
+    from tilewright.ops.conv2d import TOLERANCE
 
-    if db is not None or shapes:
+    if db is not None or shapes or tolerance != TOLERANCE:
         raise ArgumentError(
-            f"cannot choose schedules or shapes for {path}: it is compiled already. Give the "
-            "network as an ONNX file, or leave out --db and --shape."
+            f"cannot choose schedules, shapes or a tolerance for {path}: it is compiled already. "
+            "Give the network as an ONNX file, or leave out --db, --shape and --tolerance."
         )
     return load(path)

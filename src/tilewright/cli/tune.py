@@ -54,12 +54,11 @@ def tune(
     found = counted(len(network.tasks(threads=threads)), "task")
     out.print(f"{model}: {found} to tune; the first measurements take a while", markup=False)
     tell_cores(out, threads)
-    limit = peak(threads=threads)
-    left = seconds
-    if seconds is not None:  # loading counts
-        left = max(1e-3, seconds - (time.monotonic() - began))
     with Records(db if "://" in db else Path(db)) as records:
-        stopped = False
+        limit = peak(threads=threads)
+        stopped, left = False, seconds
+        if seconds is not None:  # loading counts
+            left = max(1e-3, seconds - (time.monotonic() - began))
         with Progress(out, trials, limit) as progress:
             try:
                 sessions = search(

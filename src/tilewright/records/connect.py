@@ -221,8 +221,8 @@ def _recognise(engine: Engine, *, create: bool) -> None:
     found = set(inspect(engine).get_table_names())
     if not found and not create:
         raise RecordsError(
-            f"cannot read records of {engine.url.database}: it is empty; tune something into it "
-            "first, or give the path of another database."
+            f"cannot read records of {engine.url.database or engine.url}: it is empty; tune "
+            "something into it first, or give the path of another database."
         )
     if not found:
         _create(engine)
