@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import os
 import re
 import shutil
 import subprocess
@@ -12,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.graph.chains import SHAPE, chain, given, meant
 from tests.graph.shipped import image, little
 
 import tilewright as tw
@@ -126,6 +128,71 @@ def test_a_c_program_runs_the_network(module: Module, tmp_path: Path):
     assert sorted(p.name for p in tmp_path.iterdir()) == [
         "libwhatever.so", "little.h", "main", "main.c",
     ]  # fmt: skip
+
+
+# Reads the input and the numbers of threads; runs on all of them, twice at once.
+THREADS = r"""
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "chain.h"
+
+static CHAIN_INPUT_0_TYPE x[CHAIN_INPUT_0_ELEMENTS];
+static CHAIN_OUTPUT_0_TYPE y[2][CHAIN_OUTPUT_0_ELEMENTS], once[CHAIN_OUTPUT_0_ELEMENTS];
+static int counts[4] = {2, 1, 7, 3};
+
+static void *call(void *of) {
+  int me = *(int *)of, i, failed = 0;
+  char *workspace = malloc(chain_workspace_bytes());
+  const void *inputs[CHAIN_INPUTS] = {x};
+  void *outputs[CHAIN_OUTPUTS] = {y[me]};
+  for (i = 0; i < 40; i++) {
+    memset(y[me], 0, sizeof y[me]);
+    failed |= chain_run(inputs, outputs, workspace, counts[(i + me) % 4]);
+    failed |= memcmp(y[me], once, sizeof once);
+  }
+  free(workspace);
+  return failed ? of : NULL;
+}
+
+int main(void) {
+  pthread_t other;
+  int first = 0, second = 1;
+  void *failed;
+  char *workspace = malloc(chain_workspace_bytes());
+  const void *inputs[CHAIN_INPUTS] = {x};
+  void *outputs[CHAIN_OUTPUTS] = {once};
+  if (fread(x, CHAIN_INPUT_0_BYTES, 1, stdin) != 1) return 2;
+  if (chain_run(inputs, outputs, workspace, 1)) return 3;
+  if (pthread_create(&other, NULL, call, &second)) return 4;
+  if (call(&first)) return 5;
+  if (pthread_join(other, &failed) || failed) return 6;
+  free(workspace);
+  fwrite(once, sizeof once, 1, stdout);
+  return 0;
+}
+"""
+
+
+@pytest.mark.parametrize("openmp", [True, False])
+def test_a_c_program_runs_loops_on_several_threads(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, openmp: bool
+):
+    if not openmp:
+        monkeypatch.setattr(link, "_OPENMP", ())
+    made = Module(chain(5)).export(tmp_path / "libchain.so")
+    assert made.parallel <= openmp
+    (tmp_path / "main.c").write_text(THREADS)
+    command = ["cc", *STRICT, "main.c", "-o", "main", "./libchain.so", "-lpthread"]
+    subprocess.run([*command, "-Wl,-rpath,$ORIGIN"], cwd=tmp_path, check=True)
+    for limit in {}, {"OMP_THREAD_LIMIT": "1"}, {"OMP_THREAD_LIMIT": "4", "OMP_DYNAMIC": "true"}:
+        said = subprocess.run(
+            [str(tmp_path / "main")], input=given().tobytes(), capture_output=True, check=True,
+            timeout=60, env=os.environ | limit,
+        ).stdout  # fmt: skip
+        got = np.frombuffer(said, np.float32).reshape(SHAPE)
+        np.testing.assert_allclose(got, meant(given(), 5), rtol=1e-6)
 
 
 @pytest.mark.parametrize("driver", [True, False])

@@ -24,7 +24,7 @@ from tilewright.errors import ModelError, TargetError
 from tilewright.graph.compile import compile
 from tilewright.graph.model import load_onnx
 from tilewright.graph.module import Module
-from tilewright.graph.twm import save
+from tilewright.graph.twm import VERSION, save
 from tilewright.runtime.cpu import surely_runs
 from tilewright.target import host
 
@@ -135,7 +135,7 @@ def test_no_byte_can_be_lost_or_changed(data: st.DataObject, file: Path):
 
 
 def rewritten(
-    file: Path, change: Callable[[dict[str, Any]], Any], to: Path, version: int = 1
+    file: Path, change: Callable[[dict[str, Any]], Any], to: Path, version: int = VERSION
 ) -> Path:
     """Write a file with another header, and all the digests that belong to it."""
     whole = file.read_bytes()
@@ -268,9 +268,11 @@ def test_no_header_makes_it_crash(data: st.DataObject, file: Path):
 
 
 def test_other_versions_are_refused(file: Path, tmp_path: Path):
-    path = rewritten(file, lambda _: None, tmp_path / "net.twm", version=9)
-    with pytest.raises(ModelError, match="its format is 9, and this tilewright reads 1"):
-        tw.load(path)
+    for version in 1, 9:
+        path = rewritten(file, lambda _: None, tmp_path / "net.twm", version=version)
+        said = f"its format is {version}, and this tilewright reads 2.*compile the network and save"
+        with pytest.raises(ModelError, match=said):
+            tw.load(path)
 
 
 def test_code_for_another_machine_is_refused(module: Module, file: Path, tmp_path: Path):

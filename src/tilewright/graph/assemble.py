@@ -10,6 +10,7 @@ import numpy as np
 from tilewright import dtypes
 from tilewright.codegen.llvm.compile import object_code
 from tilewright.codegen.llvm.module import repeat
+from tilewright.codegen.llvm.team import RUN_CALLS, one_region
 from tilewright.graph.executable import (
     Array,
     Call,
@@ -66,7 +67,7 @@ def assemble(
             graph.inputs,
             tuple(values[name] for name in graph.outputs),
             tuple(kernels.values()),
-            sequence(calls, target),
+            sequence(calls, target, shared=any(kernel.calls for kernel in kernels.values())),
             tuple(calls),
             find.copies(),
             tuple(together(weights.arrays)),
@@ -158,21 +159,26 @@ def _extent(calls: Sequence[Call], kernels: Sequence[Kernel]) -> int:
     return aligned(max(ends, default=0))
 
 
-def sequence(calls: Sequence[Call], target: Target) -> Kernel:
+def sequence(calls: Sequence[Call], target: Target, *, shared: bool) -> Kernel:
     """Return code that makes all calls, in order, from one table of addresses.
 
     First in it are the addresses of the kernels, one for each call, then those of their places.
+    Kernels that have loops to share get one team for all of them.
     """
+    run = "@team.run(ptr %table, i32 %threads)" if shared else "@walk(ptr %table, ptr null)"
     lines = [
         f'target triple = "{target.triple}"',
-        "define void @net(ptr %table, i32 %threads) #0 {",
+        f"define void @net(ptr %table, i32 %threads) #0 {{\n  call void {run}\n  ret void\n}}",
+        "define internal void @walk(ptr %table, ptr %team) #0 {",
     ]
     start = len(calls)
     for i, call in enumerate(calls):
         lines.append(f"  %k{i} = getelementptr ptr, ptr %table, i64 {i}")
         lines.append(f"  %f{i} = load ptr, ptr %k{i}")
         lines.append(f"  %a{i} = getelementptr ptr, ptr %table, i64 {start}")
-        lines.append(f"  call void %f{i}(ptr %a{i}, i32 %threads)")
+        lines.append(f"  call void %f{i}(ptr %a{i}, ptr %team)")
         start += len(call.places)
-    lines += ["  ret void", "}", repeat("net"), "attributes #0 = { nounwind }"]
-    return Kernel("net", object_code("\n".join(lines), target))
+    lines += ["  ret void", "}", repeat("net"), *([one_region(target)] if shared else [])]
+    lines.append("attributes #0 = { nounwind }")
+    code = object_code("\n".join(lines), target)
+    return Kernel("net", code, calls=RUN_CALLS if shared else ())

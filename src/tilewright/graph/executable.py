@@ -40,7 +40,8 @@ class Parameter:
 class Kernel:
     """An object file that defines `name`, for so many parameters; `calls` are OpenMP's functions.
 
-    Its entry is `void name(ptr arguments, i32 threads)`, as `codegen.llvm.module` says.
+    Its entries are `void name(ptr arguments, i32 threads)` and, but for that of an executable's
+    sequence, `void name.within(ptr arguments, ptr team)`, as `codegen.llvm.team` says.
     """
 
     name: str
@@ -82,9 +83,10 @@ class Copy:
 class Executable:
     """Everything that a run needs but memory; `calls`, then `copies`, are done in order.
 
-    `sequence` makes all calls: it reads the addresses of their kernels first, then those of their
-    places. `weights` are arrays of bytes, packed as the kernels read them, `arena` is the size of
-    the memory for what lies between, `untuned` the work that no record was found for.
+    `sequence` makes all calls: it reads the addresses of their kernels first, of the entries that
+    take a team, then those of their places. `weights` are arrays of bytes, packed as the kernels
+    read them, `arena` is the size of the memory for what lies between, `untuned` the work that no
+    record was found for.
     """
 
     inputs: tuple[Value, ...]

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from tilewright import dtypes
+from tilewright.codegen.llvm.team import RUN_CALLS
 from tilewright.errors import TargetError
 from tilewright.graph.executable import (
     REGIONS,
@@ -30,7 +31,6 @@ from tilewright.target import Target
 
 T = TypeVar("T")
 MOST_BYTES = 1 << 48  # that any machine can address
-_OPENMP = ("GOMP_parallel", "omp_get_thread_num", "omp_get_num_threads")
 
 
 def described(executable: Executable) -> dict[str, Any]:
@@ -170,7 +170,7 @@ def _read_kernel(read: Reader) -> Kernel:
         name,
         b"",
         tuple(read.field("parameters").each(_read_parameter)),
-        tuple(read.field("calls").each(lambda each: each.choice(_OPENMP))),
+        tuple(read.field("calls").each(lambda each: each.choice(RUN_CALLS))),
     )
 
 

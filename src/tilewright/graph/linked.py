@@ -22,11 +22,14 @@ class Linked:
         """Link the code; raise ModelError for object code that cannot be."""
         self.executable = executable
         loader = Loader()
-        self._kernels = [_load(loader, kernel, executable) for kernel in executable.kernels]
+        self._kernels = [
+            _load(loader, kernel, executable, f"{kernel.name}.within")
+            for kernel in executable.kernels
+        ]
         self._sequence = _load(loader, executable.sequence, executable)
         self.run = self._sequence.run
         self.bound: dict[Place, list[int]] = {}
-        self._table: list[int] = [self._kernels[c.kernel].entry for c in executable.calls]
+        self._table: list[int] = [self._kernels[c.kernel].others[0] for c in executable.calls]
         self._in_arena: list[tuple[int, int]] = []
         self.starts: list[int] = []
         for call in executable.calls:
@@ -59,10 +62,10 @@ class Linked:
         return lambda threads: run(at, threads)
 
 
-def _load(loader: Loader, kernel: Kernel, executable: Executable) -> Loaded:
+def _load(loader: Loader, kernel: Kernel, executable: Executable, *others: str) -> Loaded:
     artifact = Artifact(kernel.code, kernel.name, (), (), kernel.calls, executable.target, "")
     try:
-        return loader.load(artifact)
+        return loader.load(artifact, *others)
     except (RuntimeError, ValueError, KeyError) as error:
         raise ModelError(
             f"the object code of kernel {kernel.name!r} cannot be linked: {error}"

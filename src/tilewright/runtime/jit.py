@@ -23,8 +23,13 @@ class Jit:
     _jit: Any = field(default=None, repr=False)
     _count: int = 0
 
-    def load(self, artifact: Artifact) -> tuple[int, int, Any, Callable[[], None]]:
-        """Return the addresses of both entries, what holds the code, and what releases it."""
+    def load(
+        self, artifact: Artifact, others: tuple[str, ...]
+    ) -> tuple[int, int, tuple[int, ...], Any, Callable[[], None]]:
+        """Return the addresses of both entries and of `others`, what holds the code, and its end.
+
+        What is returned last releases the code.
+        """
         if self._jit is None or self._count % self.recycle == 0:
             llvm.initialize_native_target()  # no other: their code would be read into memory
             self._jit = llvm.create_lljit_compiler()
@@ -34,8 +39,9 @@ class Jit:
         library.add_current_process()
         for name in artifact.calls:
             library.import_symbol(name, address(name))
-        library.export_symbol(artifact.name)
-        library.export_symbol(f"{artifact.name}.repeat")
+        names = artifact.name, f"{artifact.name}.repeat", *others
+        for name in names:
+            library.export_symbol(name)
         tracker = library.link(self._jit, f"{artifact.name}#{self._count}")
-        entries = tracker[artifact.name], tracker[f"{artifact.name}.repeat"]
-        return *entries, (tracker, self._jit), tracker.close
+        entry, repeat, *more = (tracker[name] for name in names)
+        return entry, repeat, tuple(more), (tracker, self._jit), tracker.close

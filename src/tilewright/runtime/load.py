@@ -26,11 +26,13 @@ _LIBM = "libm.so.6"  # of GNU; elsewhere what the process has
 class Loaded:
     """Linked code: `run(arguments, threads)` and `repeat(arguments, threads, count)`.
 
-    It is valid as long as this is alive and not closed; `held` is the memory that it lies in.
+    `others` are the addresses of what else was asked for. It is valid as long as this is alive and
+    not closed; `held` is the memory that it lies in.
     """
 
     entry: int
     repeat_entry: int
+    others: tuple[int, ...]
     held: Any = field(repr=False)
     close: Callable[[], None] = field(default=lambda: None, repr=False)
 
@@ -45,30 +47,31 @@ class Loader:
 
     _jit: Jit | None = field(default=None, repr=False)
 
-    def load(self, artifact: Artifact) -> Loaded:
+    def load(self, artifact: Artifact, *others: str) -> Loaded:
         """Link one artifact; its external functions are OpenMP's, those of C and of mathematics.
 
-        Raise ValueError or RuntimeError, with a reason, if that cannot be.
+        `others` are functions of it that are wanted besides its entry. Raise ValueError or
+        RuntimeError, with a reason, if that cannot be.
         """
         if sys.platform == "linux" and artifact.target.architecture == "x86_64":
-            return _placed(artifact)
+            return _placed(artifact, others)
         if self._jit is None:
             from tilewright.runtime.jit import Jit
 
             self._jit = Jit()
-        return Loaded(*self._jit.load(artifact))
+        return Loaded(*self._jit.load(artifact, others))
 
 
-def _placed(artifact: Artifact) -> Loaded:
+def _placed(artifact: Artifact, others: tuple[str, ...]) -> Loaded:
     image = link(artifact.code, lambda name: _address(name, artifact.calls))
-    names = artifact.name, f"{artifact.name}.repeat"
+    names = artifact.name, f"{artifact.name}.repeat", *others
     missing = [name for name in names if name not in image.functions]
     if missing:
         raise ValueError(f"it has no function {missing[0]!r}")
     memory = _executable(image.data)
     begin = ctypes.addressof(memory)
-    entry, repeat = (begin + image.functions[name] for name in names)
-    return Loaded(entry, repeat, memory)
+    entry, repeat, *more = (begin + image.functions[name] for name in names)
+    return Loaded(entry, repeat, tuple(more), memory)
 
 
 def _executable(data: bytes) -> Any:

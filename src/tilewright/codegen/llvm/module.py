@@ -1,7 +1,8 @@
 """A nest as one LLVM module: an entry function, a function for each top loop, a timing loop.
 
 The entry is `void name(ptr arguments, i32 threads)`, where `arguments` points to the addresses of
-the nest's parameters. Parallel loops are shared out through `GOMP_parallel`.
+the nest's parameters. A caller that has a team calls `void name.within(ptr arguments, ptr team)`;
+parallel loops are shared out among its threads (`team.py`).
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from dataclasses import dataclass
 from tilewright import dtypes
 from tilewright.codegen.llvm.parallel import Parallel
 from tilewright.codegen.llvm.promote import promote
+from tilewright.codegen.llvm.team import CALLS, DECLARED, loop_by_loop
 from tilewright.errors import CompileError
 from tilewright.expr.parts import loads
 from tilewright.loops.nodes import MAX_LOCAL, Buffer, Loop, Nest, Node, product, walk
@@ -42,24 +44,20 @@ def module(nest: Nest, target: Target, name: str = "kernel") -> Module:
         text, call = _region(nest, nodes, target, f"{name}.{i}", parameters, promoted, declared)
         functions.append(text)
         calls.append(call)
-    shared = any("GOMP_parallel" in call for call in calls)
-    entry = _entry(name, calls, parameters)
-    externals = ["declare void @GOMP_parallel(ptr, ptr, i32, i32)",
-                 "declare i32 @omp_get_thread_num()",
-                 "declare i32 @omp_get_num_threads()"] if shared else []  # fmt: skip
+    shared = any(".share" in call for call in calls)
     text = "\n".join(
         [
             f'target triple = "{target.triple}"',
             *functions,
-            entry,
+            _entry(name, calls, parameters, shared=shared),
+            loop_by_loop(name, shared=shared),
             repeat(name),
             *sorted(declared),
-            *externals,
+            *([DECLARED] if shared else []),
             f'attributes #0 = {{ nounwind "prefer-vector-width"="{target.vector_bytes * 8}" }}',
         ]
     )
-    symbols = ("GOMP_parallel", "omp_get_thread_num", "omp_get_num_threads") if shared else ()
-    return Module(text, name, parameters, symbols)
+    return Module(text, name, parameters, CALLS if shared else ())
 
 
 def groups(nest: Nest) -> list[tuple[Node, ...]]:
@@ -116,7 +114,7 @@ def _region(
         return text, f"  call void @{name}({passed})"
     assert isinstance(node, Loop)
     count = emitter.tasks(node)
-    return f"{text}\n{_fork(name, count, len(parameters))}", _share(name, count, passed)
+    return f"{text}\n{_share(name, count, len(parameters))}", _fork(name, count, passed)
 
 
 def _stack(nest: Nest, nodes: tuple[Node, ...], promoted: set[str], emitter: Parallel) -> list[str]:
@@ -141,12 +139,10 @@ def _stack(nest: Nest, nodes: tuple[Node, ...], promoted: set[str], emitter: Par
     return lines
 
 
-def _fork(name: str, count: int, parameters: int) -> str:
+def _share(name: str, count: int, parameters: int) -> str:
     """What each thread runs: its share of the tasks, contiguous and even."""
     lines = [
-        f"define internal void @{name}.share(ptr %arguments) #0 {{",
-        "  %thread32 = call i32 @omp_get_thread_num()",
-        "  %threads32 = call i32 @omp_get_num_threads()",
+        f"define internal void @{name}.share(ptr %arguments, i32 %thread32, i32 %threads32) #0 {{",
         "  %thread = zext i32 %thread32 to i64",
         "  %threads = zext i32 %threads32 to i64",
         f"  %first = mul i64 %thread, {count}",
@@ -161,13 +157,15 @@ def _fork(name: str, count: int, parameters: int) -> str:
     )
 
 
-def _share(name: str, count: int, passed: str) -> str:
+def _fork(name: str, count: int, passed: str) -> str:
+    """Hand a loop to the team; without one, run all of it."""
     label = name.replace(".", "_")
     return "\n".join(
         [
             f"  br i1 %alone, label %{label}_alone, label %{label}_shared",
             f"{label}_shared:",
-            f"  call void @GOMP_parallel(ptr @{name}.share, ptr %arguments, i32 %threads, i32 0)",
+            f"  %{label}_fork = load ptr, ptr %team",
+            f"  call void %{label}_fork(ptr %team, ptr @{name}.share, ptr %arguments)",
             f"  br label %{label}_done",
             f"{label}_alone:",
             f"  call void @{name}(i64 0, i64 {count}, {passed})",
@@ -185,12 +183,14 @@ def _unpack(parameters: int) -> list[str]:
     return lines
 
 
-def _entry(name: str, calls: list[str], parameters: tuple[Buffer, ...]) -> str:
+def _entry(name: str, calls: list[str], parameters: tuple[Buffer, ...], *, shared: bool) -> str:
+    """The function that does it all, in order: with a team, or for any number of threads alone."""
+    head = f"{name}.within(ptr %arguments, ptr %team)" if shared else f"{name}(ptr %arguments, i32)"
     return "\n".join(
         [
-            f"define void @{name}(ptr %arguments, i32 %threads) #0 {{",
+            f"define void @{head} #0 {{",
             *_unpack(len(parameters)),
-            "  %alone = icmp sle i32 %threads, 1",
+            *(["  %alone = icmp eq ptr %team, null"] if shared else []),
             *calls,
             "  ret void",
             "}",

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from tilewright.codegen.llvm.team import one_region
 from tilewright.graph.executable import Copy, Executable, Place
 from tilewright.graph.plan import ALIGNMENT
 from tilewright.runtime.threads import MAX_THREADS
 
 BAD_POINTER, BAD_THREADS = 1, 2
+_STATE = ("inputs", "outputs", "workspace")
 
 # What takes the place of OpenMP where it is not to be had: the caller's thread does all.
 SERIAL = """
@@ -20,6 +22,9 @@ define hidden i32 @omp_get_thread_num() {
   ret i32 0
 }
 define hidden i32 @omp_get_num_threads() {
+  ret i32 1
+}
+define hidden i32 @omp_get_num_procs() {
   ret i32 1
 }
 """
@@ -35,11 +40,13 @@ def glue(executable: Executable, name: str, offsets: Sequence[int]) -> str:
 
     `name_run` returns 0, or what is wrong, without having run anything.
     """
+    shared = any(kernel.calls for kernel in executable.kernels)
+    run = "@team.run(ptr %state, i32 %threads)" if shared else "@walk(ptr %state, ptr null)"
     return "\n".join(
         [
             f'target triple = "{executable.target.triple}"',
             f"@{name}_weights = external hidden constant i8, align {ALIGNMENT}",
-            *(f"declare void @{kernel.name}(ptr, i32)" for kernel in executable.kernels),
+            *(f"declare void @{kernel.name}.within(ptr, ptr)" for kernel in executable.kernels),
             "declare void @llvm.memmove.p0.p0.i64(ptr, ptr, i64, i1)",
             f"define i64 @{name}_workspace_bytes() #0 {{",
             f"  ret i64 {workspace_bytes(executable)}",
@@ -47,41 +54,70 @@ def glue(executable: Executable, name: str, offsets: Sequence[int]) -> str:
             f"define i32 @{name}_run(ptr %inputs, ptr %outputs, ptr %workspace, i32 %threads) #0",
             "{",
             *_checked(executable),
-            *_arena(executable),
-            *_arguments(executable),
-            *_calls(executable, name, offsets),
-            *(line for i, copy in enumerate(executable.copies)
-              for line in _copied(executable, name, offsets, i, copy)),
+            *_state(),
+            f"  call void {run}",
             "  ret i32 0",
             "bad_pointer:",
             f"  ret i32 {BAD_POINTER}",
             "bad_threads:",
             f"  ret i32 {BAD_THREADS}",
             "}",
+            "define internal void @walk(ptr %state, ptr %team) #0 {",
+            *_unpacked(executable),
+            *_arena(executable),
+            *_arguments(executable),
+            *_calls(executable, name, offsets),
+            *(line for i, copy in enumerate(executable.copies)
+              for line in _copied(executable, name, offsets, i, copy)),
+            "  ret void",
+            "}",
+            *([one_region(executable.target)] if shared else []),
             "attributes #0 = { nounwind }",
         ]
     )  # fmt: skip
 
 
 def _checked(executable: Executable) -> Iterator[str]:
-    """Load the addresses of all arrays; leave where one is missing, or `threads` cannot be."""
+    """Look for the addresses of all arrays; leave where one is missing, or `threads` cannot be."""
     yield "entry:"
     yield f"  %less = sub i32 %threads, 1\n  %most = icmp ult i32 %less, {MAX_THREADS}"
     yield "  br i1 %most, label %counted, label %bad_threads"
     yield "counted:"
-    tables = [
-        ("inputs", "input", len(executable.inputs)),
-        ("outputs", "output", len(executable.outputs)),
-    ]
-    needed = [table for table, _, count in tables if count]
+    needed = [table for table, _, count in _tables(executable) if count]
     needed += ["workspace"] if executable.arena else []
     for pointer in needed:
         yield from _present(pointer)
-    for table, each, count in tables:
+    for table, each, count in _tables(executable):
         for i in range(count):
-            yield f"  %at.{each}{i} = getelementptr ptr, ptr %{table}, i64 {i}"
-            yield f"  %{each}{i} = load ptr, ptr %at.{each}{i}"
+            yield from _loaded(table, each, i)
             yield from _present(f"{each}{i}")
+
+
+def _tables(executable: Executable) -> list[tuple[str, str, int]]:
+    inputs, outputs = len(executable.inputs), len(executable.outputs)
+    return [("inputs", "input", inputs), ("outputs", "output", outputs)]
+
+
+def _loaded(table: str, each: str, i: int) -> Iterator[str]:
+    yield f"  %at.{each}{i} = getelementptr ptr, ptr %{table}, i64 {i}"
+    yield f"  %{each}{i} = load ptr, ptr %at.{each}{i}"
+
+
+def _state() -> Iterator[str]:
+    """Put what `walk` reads where one pointer leads to it."""
+    yield "  %state = alloca [3 x ptr]"
+    for i, pointer in enumerate(_STATE):
+        yield f"  %state{i} = getelementptr ptr, ptr %state, i64 {i}"
+        yield f"  store ptr %{pointer}, ptr %state{i}"
+
+
+def _unpacked(executable: Executable) -> Iterator[str]:
+    for i, pointer in enumerate(_STATE):
+        yield f"  %state{i} = getelementptr ptr, ptr %state, i64 {i}"
+        yield f"  %{pointer} = load ptr, ptr %state{i}"
+    for table, each, count in _tables(executable):
+        for i in range(count):
+            yield from _loaded(table, each, i)
 
 
 def _present(pointer: str) -> Iterator[str]:
@@ -115,7 +151,7 @@ def _calls(executable: Executable, name: str, offsets: Sequence[int]) -> Iterato
             yield f"  store ptr %p{c}.{i}, ptr %argument{i}"
         first = "%argument0" if call.places else "null"
         kernel = executable.kernels[call.kernel].name
-        yield f"  call void @{kernel}(ptr {first}, i32 %threads)"
+        yield f"  call void @{kernel}.within(ptr {first}, ptr %team)"
 
 
 def _copied(

@@ -1,0 +1,211 @@
+"""A run of a network on several threads: one region of OpenMP's, whatever that gives."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+from threading import Thread, local
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.codegen.test_aarch64 import MEMORY, symbols
+from tests.graph.chains import chain, given, meant
+
+from tilewright.codegen.llvm.compile import assembly
+from tilewright.codegen.llvm.team import RUN_CALLS, one_region
+from tilewright.graph.module import Module
+from tilewright.runtime import load
+from tilewright.runtime.cpu import surely_runs
+from tilewright.runtime.threads import openmp
+from tilewright.target import Target, host
+
+COUNT = 7
+X86 = host().architecture == "x86_64"
+
+
+@pytest.fixture(scope="module")
+def module() -> Module:
+    return Module(chain(COUNT))
+
+
+def check(module: Callable[..., Any], threads: int, seed: int = 0) -> None:
+    got = module(given(seed), threads=threads)
+    np.testing.assert_allclose(got, meant(given(seed), COUNT), rtol=1e-6)
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3, 7, 40])
+def test_each_loop_waits_for_the_one_before(module: Module, threads: int) -> None:
+    for seed in range(8):
+        check(module, threads, seed)
+
+
+def test_the_number_of_threads_may_change_from_call_to_call(module: Module) -> None:
+    context = module.context()
+    for i, threads in enumerate((2, 1, 5, 2, 3, 1, 7, 2)):
+        check(context, threads, i)
+
+
+def test_several_contexts_run_at_once(module: Module) -> None:
+    with ThreadPoolExecutor(4) as pool:
+        done = [pool.submit(check, module, 1 + i % 3, i) for i in range(24)]
+    for each in done:
+        each.result()
+
+
+def test_a_profile_runs_kernels_without_a_team(module: Module) -> None:
+    profile = module.profile(given(), threads=2, repeats=2)
+    assert len(profile.calls) == COUNT
+
+
+class OpenMP:
+    """A runtime that gives as many threads as it likes, and counts its regions."""
+
+    def __init__(self, most: int) -> None:
+        self.most, self.asked, self.called = most, list[int](), set[str]()
+        self._mine = local()
+        run = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+
+        def parallel(function: int, data: int, threads: int, _: int) -> None:
+            self.asked.append(threads)
+            count = min(threads, self.most)
+
+            def member(number: int) -> None:
+                self._mine.number, self._mine.count = number, count
+                run(function)(data)
+
+            others = [Thread(target=member, args=(i,)) for i in range(1, count)]
+            for other in others:
+                other.start()
+            member(0)
+            for other in others:
+                other.join()
+
+        ints = ctypes.CFUNCTYPE(ctypes.c_int32)
+        four = ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int32, ctypes.c_int32
+        self._functions = {
+            "GOMP_parallel": ctypes.CFUNCTYPE(None, *four)(parallel),
+            "omp_get_thread_num": ints(lambda: self._mine.number),
+            "omp_get_num_threads": ints(lambda: self._mine.count),
+            "omp_get_num_procs": ints(lambda: 1),
+        }
+
+    def address(self, name: str) -> int:
+        self.called.add(name)
+        return ctypes.cast(self._functions[name], ctypes.c_void_p).value or 0
+
+
+@pytest.mark.skipif(not X86, reason="LLVM links on other machines, and is not given addresses")
+@pytest.mark.parametrize("most", [1, 2, 3, 9])
+def test_a_run_is_one_region_of_as_many_threads_as_there_are(
+    most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runtime = OpenMP(most)
+    monkeypatch.setattr(load, "address", runtime.address)
+    module = Module(chain(COUNT))
+    assert runtime.called == set(RUN_CALLS)
+    for threads in 3, 2, 5:
+        check(module, threads)
+    assert runtime.asked == [3, 2, 5]
+    check(module, 1)
+    assert runtime.asked == [3, 2, 5]
+
+
+def test_threads_of_a_region_may_each_run_a_network(module: Module) -> None:
+    """What they open within it has one thread each, unless nested regions are asked for."""
+    wanted, results = meant(given(), COUNT), list[bool]()
+
+    @ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+    def each(_: int) -> None:
+        results.append(bool(np.allclose(module(given(), threads=3), wanted, rtol=1e-6)))
+
+    openmp().GOMP_parallel(each, None, 2, 0)
+    assert results == [True, True]
+
+
+# Loads the network from a file, runs it on each number of threads, forks, and runs it again.
+PROGRAM = """
+import os, sys
+from threading import Thread
+import numpy as np, tilewright as tw
+path, x, wanted, llvm = sys.argv[1:]
+net, x, wanted = tw.load(path), np.load(x), np.load(wanted)
+context = net.context()
+
+def right():
+    return all((run(x, threads=n) == wanted).all() for n in (2, 1, 3, 7) for run in (net, context))
+
+def forked(depth):
+    assert right()
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if right() and (depth == 0 or forked(depth - 1)) else 1)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0 and right()
+
+fine = [forked(1)]
+thread = Thread(target=lambda: fine.append(forked(0)))
+thread.start()
+thread.join()
+assert llvm == "with" or "llvmlite" not in sys.modules
+sys.exit(0 if fine == [True, True] else 1)
+"""
+
+
+@pytest.mark.parametrize("limits", [{}, {"OMP_THREAD_LIMIT": "1"}, {"OMP_THREAD_LIMIT": "3"},
+                                    {"OMP_DYNAMIC": "true"}], ids=str)  # fmt: skip
+def test_a_file_runs_in_a_process_without_llvm(
+    module: Module, tmp_path: Path, limits: dict[str, str]
+) -> None:
+    """Where it forks between runs, and OpenMP gives fewer threads than are asked for."""
+    module.save(tmp_path / "net.twm")
+    np.save(tmp_path / "x.npy", given())
+    np.save(tmp_path / "y.npy", module(given(), threads=1))
+    arguments = [str(tmp_path / name) for name in ("net.twm", "x.npy", "y.npy")]
+    llvm = "without" if surely_runs(host()) else "with"  # elsewhere LLVM links
+    command = [sys.executable, "-W", "ignore", "-c", PROGRAM, *arguments, llvm]
+    done = subprocess.run(
+        command, capture_output=True, text=True, timeout=60, check=False, env=os.environ | limits
+    )
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.skipif(not X86, reason="code for x86-64 is run")
+def test_llvm_links_it_too() -> None:
+    """As it does what is said to be for other machines."""
+    module = Module(replace(chain(COUNT), target=Target("aarch64")))
+    for threads in 1, 2, 3:
+        check(module, threads)
+
+
+def test_a_network_without_loops_to_share_has_no_team() -> None:
+    made = chain(COUNT, parallel=False)
+    assert made.sequence.calls == ()
+    assert symbols(made.sequence.code) == {"net": True, "net.repeat": True}
+    check(Module(made), 3)
+
+
+@pytest.mark.parametrize(
+    ("target", "instructions"),
+    [("x86-64", ("pause",)), ("x86-64-v4", ("pause",)), ("aarch64", ("isb", "ldar", "stlr"))],
+)
+def test_objects_of_a_machine(target: str, instructions: tuple[str, ...]) -> None:
+    """What it waits by, and on AArch64 what orders the memory of threads."""
+    made = chain(2, Target(target)).sequence
+    undefined = {name for name, defined in symbols(made.code).items() if not defined}
+    assert undefined == {*RUN_CALLS, "sched_yield", "memset"}
+    assert undefined - MEMORY == {*RUN_CALLS, "sched_yield"}
+    text = assembly(
+        f'target triple = "{Target(target).triple}"\ndeclare void @walk(ptr, ptr)\n'
+        f"{one_region(Target(target))}\n"
+        "define void @f(ptr %a) { call void @team.run(ptr %a, i32 2) ret void }\n"
+        "attributes #0 = { nounwind }",
+        Target(target),
+    )
+    for each in instructions:
+        assert each in text
