@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tilewright.expr.parts import loads
-from tilewright.features import Context, Extractor, Joined, KnobValues, Relation, Tree
+from tilewright.features import Context, Costs, Extractor, Joined, KnobValues, Relation, Tree
 from tilewright.features.loops import COLUMNS, contexts
 from tilewright.loops.nodes import walk
 from tilewright.ops.conv2d import Conv2d
@@ -32,7 +32,7 @@ OPERATORS: tuple[Operator, ...] = (
     GatherElements((5, 19), (5, 16), 1),
 )
 NEST = (Context(), Relation())
-EXTRACTORS: tuple[Extractor, ...] = (*NEST, KnobValues(), Joined(NEST), Tree())
+EXTRACTORS: tuple[Extractor, ...] = (*NEST, KnobValues(), Joined(NEST), Tree(), Costs())
 CONV = Task(Conv2d(1, 14, 14, 16, 32, (3, 3), pads=(1, 1, 1, 1), relu=True))
 
 
@@ -40,8 +40,8 @@ def rows(task: Task, n: int = 48, seed: int = 0) -> np.ndarray[Any, Any]:
     return task.space.sample(np.random.default_rng(seed), n)
 
 
-@pytest.mark.parametrize("extractor", [*NEST, Tree()], ids=lambda e: type(e).__name__)
-def test_the_width_does_not_depend_on_the_program(extractor: Context | Relation | Tree):
+@pytest.mark.parametrize("extractor", [*NEST, Tree(), Costs()], ids=lambda e: type(e).__name__)
+def test_the_width_does_not_depend_on_the_program(extractor: Context | Relation | Tree | Costs):
     widths = set[int]()
     for operator in OPERATORS:
         task = Task(operator)

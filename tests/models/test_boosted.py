@@ -8,7 +8,7 @@ from tests.tuning.toys import Toy
 
 import tilewright as tw
 from tilewright.errors import ArgumentError, ModelError
-from tilewright.features import FEATURES, Relation
+from tilewright.features import FEATURES, Costs, Relation
 from tilewright.models import Boosted, CostModel, Ensemble, Pretrained, Training, Transfer
 from tilewright.ops import Dense
 from tilewright.search import Guided
@@ -50,10 +50,10 @@ def _line(width: int) -> Training:
     return Training.of(X, X[:, 0])
 
 
-FEW, USUAL = len(Relation().names), len(FEATURES.names)
+FEW, USUAL, COSTS = (len(of.names) for of in (Relation(), FEATURES, Costs()))
 SOURCE = Boosted(rounds=3).fit(_line(FEW))
 MISFITS: dict[str, tuple[CostModel, int, int]] = {
-    "pretrained": (Transfer(source=Pretrained(), features=Relation()), FEW, USUAL),
+    "pretrained": (Transfer(source=Pretrained(), features=Relation()), FEW, COSTS),
     "a source of other features": (Transfer(source=SOURCE), USUAL, FEW),
     "an ensemble of both": (Ensemble(Transfer(source=SOURCE), members=2), USUAL, FEW),
     "a source that is an ensemble": (

@@ -21,6 +21,7 @@ from tilewright.errors import ModelError
 from tilewright.features import Context, Joined, KnobValues, Relation
 from tilewright.models import Boosted, Ensemble, Packed, Predictor, Training, Transfer
 from tilewright.models.boosted import Trees
+from tilewright.models.relative import Relative, among
 
 FEATURES = Relation()
 WIDTH = len(FEATURES.names)
@@ -39,6 +40,8 @@ FITTED: dict[str, Predictor] = {
     "transfer": Transfer(Boosted(rounds=5), SOURCE).fit(_data(2)),
     "transfer of nothing": Transfer(Boosted(), SOURCE).fit(_data(rows=0)),
     "ensemble": Ensemble(Boosted(rounds=5), members=3, acquisition="ei").fit(_data()),
+    "relative": Relative(Boosted(rounds=5)).fit(_data()),
+    "relative to some rows": among(Relative(Boosted(rounds=5)).fit(_data()), _data(4).X),
     "nested": Ensemble(Transfer(Boosted(rounds=5), SOURCE), members=2).fit(_data()),
 }
 

@@ -55,7 +55,7 @@ def _weight(path: Path) -> tuple[bool, bool]:
 def _of_block(outer: tuple[Loop, ...], block: Block, nest: Nest, count: int) -> Array:
     accesses = [(nest.by_name[block.buffer], block.index)]
     for load in dict.fromkeys(block.loads):
-        accesses.append((nest.by_name[load.buffer], _read(load)))
+        accesses.append((nest.by_name[load.buffer], index_read(load)))
     extents = np.ones((len(outer), count))
     for depth, loop in enumerate(outer):
         extents[depth] = loop.extent
@@ -83,7 +83,7 @@ def _of_block(outer: tuple[Loop, ...], block: Block, nest: Nest, count: int) -> 
     return table
 
 
-def _read(load: Load) -> tuple[Affine, ...]:
+def index_read(load: Load) -> tuple[Affine, ...]:
     """Return a load's index as if each round of a loop gathered the element after the last one."""
     index = list(load.index)
     for d, value in load.gathered:

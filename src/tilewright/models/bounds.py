@@ -33,6 +33,6 @@ def demand_width(given: int, fitted: int) -> None:
         raise ModelError(
             f"cannot predict from {given} features: this model was fitted to {fitted}; give the "
             "features that it was fitted to. In Transfer, source and features have to fit together:"
-            " Transfer(source=Pretrained()) for the usual ones, or Transfer(source=source, "
+            " Transfer(source=Pretrained()) for Costs(), or Transfer(source=source, "
             "features=Relation()) if source was fitted to Relation()."
         )

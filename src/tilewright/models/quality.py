@@ -30,6 +30,18 @@ def pairwise_accuracy(
     return float(right.sum() / total) if total else float("nan")
 
 
+def accuracy_beyond(predicted: ArrayLike, actual: ArrayLike, least: float) -> float:
+    """Return `pairwise_accuracy` among the pairs whose actual scores are over `least` apart.
+
+    >>> accuracy_beyond([1, 2, 3], [1, 9, 8.9], least=0.5)
+    1.0
+    """
+    p, a = np.asarray(predicted, np.float64), np.asarray(actual, np.float64)
+    apart, given = a[:, None] - a[None, :], np.sign(p[:, None] - p[None, :])
+    pairs = apart > least
+    return float((1 + given[pairs]).mean() / 2) if pairs.any() else float("nan")
+
+
 def kendall(predicted: ArrayLike, actual: ArrayLike) -> float:
     """Return the rank correlation, from -1 to 1: right pairs minus wrong ones, by those that count.
 

@@ -14,6 +14,7 @@ from tilewright.models.bounds import can
 from tilewright.models.model import CostModel, Predictor, fit, predict
 from tilewright.models.objectives import Objective, Rank, Regression
 from tilewright.models.packed import Packed
+from tilewright.models.relative import among
 from tilewright.models.training import Training
 
 Vector = NDArray[np.float64]
@@ -43,7 +44,7 @@ class Transfer:
 
     local: CostModel = field(default_factory=Boosted)
     source: Predictor = field(default_factory=Zeros)
-    features: Any = None  # the extractor that both are fitted to, if not what is usual
+    features: Any = None  # what both are fitted to, if not what one of them asks for, or the usual
 
     def __post_init__(self) -> None:
         if not can(self.local, "fit"):
@@ -64,19 +65,21 @@ class Transfer:
             )
 
         if self.features is None:
-            object.__setattr__(self, "features", getattr(self.local, "features", None))
+            asked = getattr(self.local, "features", None) or getattr(self.source, "features", None)
+            object.__setattr__(self, "features", asked)
 
     def fit(self, data: Training, previous: Predictor | None = None) -> Predictor:
         before = previous.local if isinstance(previous, Sum) else None
         if not len(data):
             return Sum(self.source, 0.0, 1.0, 1.0, fit(self.local, data, before))
-        scores = _finite(predict(self.source, data.X))
+        source = among(self.source, data.X)
+        scores = _finite(predict(source, data.X))
         middle, deviation = _middle(scores, data)
-        local = Sum(self.source, middle, deviation, 1.0, Zeros())
+        local = Sum(source, middle, deviation, 1.0, Zeros())
         known = local.known(scores)
         worth = _worth(known, data, getattr(self.local, "objective", "rank"))
         rest = Training(data.X, data.y, data.group, data.offset + worth * known, data.weight)
-        return Sum(self.source, middle, deviation, worth, fit(self.local, rest, before))
+        return Sum(source, middle, deviation, worth, fit(self.local, rest, before))
 
 
 @dataclass(frozen=True, slots=True)
