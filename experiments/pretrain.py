@@ -94,7 +94,7 @@ def table(names: list[str], data: Training) -> str:
     ]
     for name, each in (*sorted(found.items()), ("all", every)):
         accuracy = [np.mean([q[i] for q in each if q[i] == q[i]] or np.nan) for i in range(4)]
-        share = np.exp(np.log(each).mean(axis=0))[4:]
+        share = np.exp(np.log([q[4:] for q in each]).mean(axis=0))
         cells = (*(f"{a:.3f}" for a in accuracy), *(f"{s:.1%}" for s in share))
         lines.append(f"| {name} | {len(each)} | " + " | ".join(cells) + " |")
     return "\n".join(lines)

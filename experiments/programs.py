@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from experiments.workloads import AVX512, task_named
 from tilewright.errors import TilewrightError
-from tilewright.features import Tree
+from tilewright.features import Costs, Tree
 from tilewright.features.loops import COLUMNS, contexts
 from tilewright.loops.nodes import Nest
 from tilewright.models import Predictor, Training
@@ -33,14 +33,15 @@ class Programs:
     """Measured programs of a task, a row each.
 
     `knobs` are their configurations, `loops` the contexts of their loops (rows, loops, columns),
-    with zeros where a program has fewer than others, and `trees` what `Tree` makes of them. Higher
-    `scores` are better, -inf is a failure.
+    with zeros where a program has fewer than others, `trees` and `costs` what `Tree` and `Costs`
+    make of them. Higher `scores` are better, -inf is a failure.
     """
 
     name: str
     knobs: Sequence[Mapping[str, Any]]
     loops: Array
     trees: Array
+    costs: Array
     scores: Array
 
     def __len__(self) -> int:
@@ -79,6 +80,7 @@ def programs(name: str, most: int, stores: Sequence[Records]) -> Programs | None
         [trials[i].config for i in kept],
         _side_by_side([contexts(nest, 1)[0] for nest in made]),
         np.concatenate([Tree().of(nest, 1) for nest in made]),
+        np.concatenate([Costs().of(nest, 1) for nest in made]),
         scores([trials[i].outcome for i in kept]),
     )
 

@@ -1,4 +1,4 @@
-"""Figure 9: which features transfer: configurations, flat contexts, relations, both, and trees.
+"""Figure 9: which features transfer: configurations, flat contexts, relations, both, costs, trees.
 
 python -m experiments.figure9 [--db experiments.db] [--kinds flat relation] [--most 300] [--seeds 5]
 
@@ -45,6 +45,7 @@ KINDS = {
     "flat": _loops(Context()),
     "relation": _loops(Relation()),
     "flat + relation": _loops(FEATURES),
+    "costs": Kind(lambda tasks: [task.costs for task in tasks]),
     "tree (TreeGRU)": Kind(lambda tasks: [task.trees for task in tasks], TreeGRU()),
 }
 

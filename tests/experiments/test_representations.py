@@ -50,7 +50,7 @@ def test_some_programs_are_taken_evenly(records: Records) -> None:
 def test_knobs_of_one_name_share_a_column() -> None:
     def task(*knobs: dict[str, Any]) -> Programs:
         none = np.zeros(len(knobs))
-        return Programs("", knobs, none, none, none)
+        return Programs("", knobs, none, none, none, none)
 
     first, second = of_knobs([task({"y": [1, 3], "way": "a"}), task({"y": [7, 1], "x": True})])
     assert first.tolist() == [[1, 0, 1, 2]]  # way.0=a, x.0=True, y.0, y.1
