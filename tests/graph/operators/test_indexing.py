@@ -14,6 +14,7 @@ from tests.graph.operators.one import agrees
 
 from tilewright.errors import ModelError
 from tilewright.graph.onnx import load
+from tilewright.graph.onnx.top import block_of
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((4, 5, 3)).astype(np.float32)
@@ -144,6 +145,43 @@ def test_top_k(tmp_path: Path, largest: int, axis: int) -> None:
             tmp_path, "TopK", [x, np.array([2])], constant=(1,), outputs=2, opset=11,
             largest=largest, axis=axis, compiled=x is TIES,
         )  # fmt: skip
+
+
+def ranked(row: np.ndarray, largest: int) -> list[int]:
+    """NaN is greater than all, and of equal elements the first is first."""
+    sign = -1.0 if largest else 1.0
+    keys = [(sign * np.isnan(x), 0.0 if np.isnan(x) else sign * float(x)) for x in row]
+    return sorted(range(len(row)), key=lambda i: (*keys[i], i))
+
+
+@pytest.mark.parametrize("largest", [0, 1])
+@pytest.mark.parametrize("dtype", ["float32", "float16", "int32", "uint8"])
+def test_top_k_of_long_rows(tmp_path: Path, largest: int, dtype: str) -> None:
+    """They are looked for in blocks, the last of which is not full."""
+    x = RNG.integers(0 if dtype == "uint8" else -90, 90, (2, 523, 2)).astype(dtype)
+    if dtype.startswith("float"):
+        x[0, RNG.integers(0, 523, 480)] = np.inf if largest == 0 else -np.inf
+        x[1, [3, 77, 500]] = np.nan
+        x[1, 5:500:3] = np.inf if largest == 0 else -np.inf
+    node = helper.make_node("TopK", ["x", "k"], ["y", "i"], axis=1, largest=largest)
+    at = np.array([[ranked(x[a, :, b], largest)[:30] for b in range(2)] for a in range(2)])
+    at = at.transpose(0, 2, 1)
+    wanted = [np.take_along_axis(x, at, 1), at]
+    made = compare(
+        tmp_path, [node], {"x": x}, {"k": np.array([30])}, ["y", "i"], wanted=wanted, opset=11,
+        compiled=True,
+    )  # fmt: skip
+    assert sum(node.op == "top_k" for node in made.nodes) == 2
+
+
+@pytest.mark.parametrize(
+    ("n", "count", "few"), [(8400, 100, 9), (50257, 50, 50), (1000, 5, 15), (600, 600, 1)]
+)
+def test_blocks_leave_few_pairs(n: int, count: int, few: int) -> None:
+    block = block_of(n, count)
+    pairs = n * block + (-(-n // block) * count) ** 2 if block else n * n
+    assert pairs <= n * n / few
+    assert not block or count <= block < n
 
 
 @pytest.mark.parametrize("op", ["ArgMax", "ArgMin"])

@@ -24,6 +24,7 @@ from tilewright.graph.onnx import (
     rows,
     sampling,
     scatter,
+    top,
 )
 from tilewright.graph.onnx.movement import Made
 from tilewright.graph.onnx.source import Source
@@ -178,7 +179,7 @@ IMPORTERS: Mapping[str, Callable[[Source], Made | tuple[Made, ...]]] = {
     "TensorScatter": indexing.tensor_scatter,
     "ThresholdedRelu": pointwise.activation("thresholded_relu", alpha=1.0),
     "Tile": movement.tile,
-    "TopK": indexing.top_k,
+    "TopK": top.top_k,
     "Transpose": movement.transpose,
     "Trilu": movement.trilu,
     "Unsqueeze": movement.unsqueeze,

@@ -129,18 +129,6 @@ def scan(kind: str) -> Callable[[Source], str]:
     return imported
 
 
-def top_k(source: Source) -> tuple[str, str]:
-    shape = source.shape()
-    (axis,) = source.axes([source.attribute("axis", -1)], len(shape))
-    count = source.attribute("k", 0)
-    count = int(source.number(1, "k")) if source.has(1) else count
-    if not 1 <= count <= shape[axis]:
-        raise Refusal(f"it takes {count} of {shape[axis]} elements")
-    least = 1 - source.attribute("largest", 1)
-    places = source.node("top_k", source.value(), output=1, axis=axis, count=count, least=least)
-    return source.node("gather_elements", source.value(), places, axis=axis), places
-
-
 def arg(least: int) -> Callable[[Source], str]:
     """Return the importer of where the greatest or the least element is."""
 
