@@ -17,6 +17,12 @@ _NEVER = frozenset(
     {"RandomNormal", "RandomUniform", "RandomNormalLike", "RandomUniformLike", "Bernoulli"}
     | {"Multinomial", "If", "Loop", "Scan"}
 )
+# What the reference of the onnx package (1.23) makes of these is not what ONNX says, at least for
+# some attributes, types or operator sets: they are computed as they are where inputs are given.
+_MISTAKEN = frozenset(
+    {"BatchNormalization", "GlobalMaxPool", "GridSample", "Hardmax", "LRN", "LogSoftmax", "MaxPool"}
+    | {"QLinearConv", "Resize", "Softmax", "Upsample"}
+)
 MAX_FOLDED = 1 << 28  # elements: a gigabyte of float32
 # Inputs of which only the shape or the type matters.
 _DESCRIBED = {"Shape": (0,), "Size": (0,), "CastLike": (1,), "EyeLike": (0,)}
@@ -31,7 +37,7 @@ def would_fold(source: Source) -> bool:
     scope = source.scope
     return (
         source.standard
-        and source.op not in _NEVER
+        and source.op not in _NEVER | _MISTAKEN
         and all(
             not name
             or name in scope.constants
@@ -45,10 +51,12 @@ def would_fold(source: Source) -> bool:
 def fold(source: Source, opsets: Sequence[onnx.OperatorSetIdProto]) -> list[np.ndarray] | None:
     """Return the outputs of a node whose inputs are all constant, or None for any other.
 
+    None, too, for what only an importer computes right.
+
     An input counts as constant where only its shape or type matters, for these are known. Raises
     `Refusal` if that cannot be computed.
     """
-    if source.op in _NEVER or not source.standard:
+    if source.op in _NEVER | _MISTAKEN or not source.standard:
         return None
     feed: dict[str, np.ndarray] = {}
     for index, name in enumerate(source.inputs):
