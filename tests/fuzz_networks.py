@@ -25,11 +25,14 @@ import numpy as np
 import onnx
 from tests.differential import near
 from tests.networks.blocks import BLOCKS
+from tests.networks.control import CONTROL
 from tests.networks.elementwise import ELEMENTWISE
 from tests.networks.growing import Array, Growing, Refused, fresh_session
 from tests.networks.indexing import INDEXING
+from tests.networks.large import LARGE, NODES, begin
 from tests.networks.layers import LAYERS
 from tests.networks.movement import MOVEMENT
+from tests.networks.quantized import QUANTIZED
 from tests.networks.spread import spread
 
 import tilewright as tw
@@ -45,7 +48,10 @@ OPSETS = range(7, 26)  # the newest that ONNX Runtime has
 # Of the largest result, by which any may be off.
 SHARES = {"float16": 4e-3, "float32": 5e-5, "float64": 1e-10}
 FLOATS = ("float32",) * 6 + ("float64", "float16")
-KINDS = (LAYERS, LAYERS, ELEMENTWISE, ELEMENTWISE, MOVEMENT, MOVEMENT, BLOCKS, BLOCKS, INDEXING)
+KINDS = (
+    *(LAYERS, LAYERS, ELEMENTWISE, ELEMENTWISE, MOVEMENT, MOVEMENT, BLOCKS, BLOCKS, INDEXING),
+    *(QUANTIZED, CONTROL),
+)
 TARGETS = (None, None, None, None, "x86-64-v3", "x86-64")
 
 
@@ -53,11 +59,14 @@ def network(seed: int) -> tuple[onnx.ModelProto, list[Array]]:
     """Return the network of a seed, and its inputs."""
     rng = np.random.default_rng(seed)
     g = Growing(seed, rng.choice(OPSETS).item(), str(rng.choice(FLOATS)))
+    large = g.chance(0.03)
+    if large:
+        begin(g)
     while not g.nodes:
-        wanted = g.pick.randint(3, 12)
+        wanted = NODES if large else g.pick.randint(3, 12)
         for _ in range(4 * wanted):
             try:
-                g.some(*g.some(*KINDS))(g)
+                g.some(*(LARGE if large else g.some(*KINDS)))(g)
             except Refused:
                 continue
             if len(g.nodes) >= wanted:

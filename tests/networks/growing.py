@@ -40,7 +40,7 @@ class Growing:
         self.pick = Random(seed)
         self.rng = np.random.default_rng(seed)
         self.opset, self.float = opset, dtype
-        self.bound = LARGEST
+        self.bound, self.most = LARGEST, MOST
         self.nodes: list[NodeProto] = []
         self.inputs: dict[str, Array] = {}
         self.constants: dict[str, Array] = {}
@@ -147,12 +147,13 @@ class Growing:
         read = {n: self.values[n] for n in inputs if n in self.values}
         held = {n: self.constants[n] for n in inputs if n in self.constants}
         try:
+            onnx.defs.get_schema(op, self.opset)  # ONNX Runtime has some before ONNX has
             session = fresh_session(model_of([node], read, held, made, self.opset))
             results = [np.asarray(array) for array in session.run(None, read)]
         except Exception as error:
             raise Refused(f"{op}: {str(error)[:200]}") from error
         for array in results:
-            _check(array, self.bound)
+            _check(array, self.bound, self.most)
         self.nodes.append(node)
         self.values.update(zip(made, results, strict=True))
         self.unread = [name for name in self.unread if name not in inputs] + list(made)
@@ -164,8 +165,8 @@ class Growing:
         return model_of(self.nodes, self.inputs, held, outputs, self.opset)
 
 
-def _check(array: Array, bound: float) -> None:
-    if not 0 < array.size <= MOST:
+def _check(array: Array, bound: float, most: int) -> None:
+    if not 0 < array.size <= most:
         raise Refused(f"{array.size} elements")
     if array.dtype.kind == "f":
         with np.errstate(all="ignore"):
