@@ -19,11 +19,11 @@ from tests.codegen.test_aarch64 import MEMORY, symbols
 from tests.graph.chains import chain, given, meant
 
 from tilewright.codegen.llvm.compile import assembly
-from tilewright.codegen.llvm.team import RUN_CALLS, one_region
+from tilewright.codegen.llvm.team import one_region
 from tilewright.graph.module import Module
 from tilewright.runtime import load
 from tilewright.runtime.cpu import surely_runs
-from tilewright.runtime.threads import openmp
+from tilewright.runtime.threads import RUN_CALLS, openmp
 from tilewright.target import Target, host
 
 COUNT = 7

@@ -10,7 +10,7 @@ import numpy as np
 from tilewright import dtypes
 from tilewright.codegen.llvm.compile import object_code
 from tilewright.codegen.llvm.module import repeat
-from tilewright.codegen.llvm.team import RUN_CALLS, one_region
+from tilewright.codegen.llvm.team import one_region
 from tilewright.graph.executable import (
     Array,
     Call,
@@ -27,6 +27,7 @@ from tilewright.graph.plan import Plan, aligned, plan
 from tilewright.loops.nodes import Buffer, product
 from tilewright.runtime.artifact import Artifact
 from tilewright.runtime.memory import together
+from tilewright.runtime.threads import RUN_CALLS
 from tilewright.target import Target
 
 

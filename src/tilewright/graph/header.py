@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from tilewright import dtypes
-from tilewright.codegen.llvm.team import RUN_CALLS
 from tilewright.errors import TargetError
 from tilewright.graph.executable import (
     REGIONS,
@@ -26,7 +25,7 @@ from tilewright.graph.executable import (
     Place,
 )
 from tilewright.graph.ir import Value
-from tilewright.runtime.threads import MAX_THREADS
+from tilewright.runtime.threads import MAX_THREADS, RUN_CALLS
 from tilewright.target import Target
 
 T = TypeVar("T")

@@ -12,11 +12,12 @@ from dataclasses import dataclass
 from tilewright import dtypes
 from tilewright.codegen.llvm.parallel import Parallel
 from tilewright.codegen.llvm.promote import promote
-from tilewright.codegen.llvm.team import CALLS, DECLARED, loop_by_loop
+from tilewright.codegen.llvm.team import DECLARED, loop_by_loop
 from tilewright.errors import CompileError
 from tilewright.expr.parts import loads
 from tilewright.loops.nodes import MAX_LOCAL, Buffer, Loop, Nest, Node, product, walk
 from tilewright.loops.tidy import tidy
+from tilewright.runtime.threads import CALLS
 from tilewright.target import Target
 
 

@@ -11,8 +11,6 @@ from __future__ import annotations
 
 from tilewright.target import Target
 
-CALLS = ("GOMP_parallel", "omp_get_thread_num", "omp_get_num_threads")
-RUN_CALLS = (*CALLS, "omp_get_num_procs")  # of what `one_region` returns
 DECLARED = """\
 declare void @GOMP_parallel(ptr, ptr, i32, i32)
 declare i32 @omp_get_thread_num()
