@@ -25,6 +25,8 @@ from tilewright.graph.compile import compile
 from tilewright.graph.model import load_onnx
 from tilewright.graph.module import Module
 from tilewright.graph.twm import VERSION, save
+from tilewright.records.store import Records
+from tilewright.records.trial import Measured, Trial
 from tilewright.runtime.cpu import surely_runs
 from tilewright.target import host
 
@@ -36,7 +38,19 @@ HEAVY = ["onnx", "torch", "xgboost", "sqlalchemy", "typer", "rich", "scipy"] + [
 
 @pytest.fixture(scope="module")
 def module(tmp_path_factory: pytest.TempPathFactory) -> Module:
-    return compile(load_onnx(little(tmp_path_factory.mktemp("net") / "m.onnx")), threads=2)
+    """One whose product packs what it reads into memory of its own, whatever is guessed best."""
+    model, records = (
+        load_onnx(little(tmp_path_factory.mktemp("net") / "m.onnx")),
+        Records(":memory:"),
+    )
+    task = next(task for task in model.tasks(threads=2) if task.name.startswith("dense"))
+    rows = task.space.sample(np.random.default_rng(0), 64)
+    configs = (task.space.config(row) for row in rows)
+    config = next(config for config in configs if config["product pack X"])
+    steps = task.schedule(config).to_json()
+    records.register(task.key, task.where, task.name, float(task.flops))
+    records.add([Trial(task.key, task.where, config.to_json(), steps, Measured((1e-6,)))])
+    return compile(model, records, threads=2)
 
 
 @pytest.fixture(scope="module")
