@@ -23,8 +23,8 @@ from tilewright.codegen.llvm.team import one_region
 from tilewright.graph.module import Module
 from tilewright.runtime import load
 from tilewright.runtime.cpu import surely_runs
-from tilewright.runtime.threads import RUN_CALLS, openmp
-from tilewright.target import Target, host
+from tilewright.runtime.threads import openmp
+from tilewright.target import RUN_CALLS, Target, host
 
 COUNT = 7
 X86 = host().architecture == "x86_64"

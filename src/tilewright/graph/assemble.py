@@ -27,8 +27,7 @@ from tilewright.graph.plan import Plan, aligned, plan
 from tilewright.loops.nodes import Buffer, product
 from tilewright.runtime.artifact import Artifact
 from tilewright.runtime.memory import together
-from tilewright.runtime.threads import RUN_CALLS
-from tilewright.target import Target
+from tilewright.target import RUN_CALLS, Target
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,8 +13,6 @@ import numpy as np
 
 from tilewright.errors import ArgumentError, TargetError
 
-CALLS = ("GOMP_parallel", "omp_get_thread_num", "omp_get_num_threads")  # of kernels
-RUN_CALLS = (*CALLS, "omp_get_num_procs")  # of a whole network's code
 MAX_THREADS = 1024  # more than a machine has cores; their stacks still fit into its memory
 _PAUSE_HARD = 2  # omp_pause_hard of omp.h
 _NAMES = ("libgomp.so.1", "libomp.so.5", "libiomp5.so", "libomp.so")

@@ -17,8 +17,7 @@ from tilewright.errors import CompileError
 from tilewright.expr.parts import loads
 from tilewright.loops.nodes import MAX_LOCAL, Buffer, Loop, Nest, Node, product, walk
 from tilewright.loops.tidy import tidy
-from tilewright.runtime.threads import CALLS
-from tilewright.target import Target
+from tilewright.target import CALLS, Target
 
 
 @dataclass(frozen=True, slots=True)
