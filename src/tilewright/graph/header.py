@@ -25,8 +25,8 @@ from tilewright.graph.executable import (
     Place,
 )
 from tilewright.graph.ir import Value
-from tilewright.runtime.threads import MAX_THREADS, RUN_CALLS
-from tilewright.target import Target
+from tilewright.runtime.threads import MAX_THREADS
+from tilewright.target import RUN_CALLS, Target
 
 T = TypeVar("T")
 MOST_BYTES = 1 << 48  # that any machine can address
