@@ -24,7 +24,7 @@ from tilewright.features.extractor import of_nests
 from tilewright.loops.nodes import Nest
 from tilewright.models import Boosted, Ensemble, Training, save
 from tilewright.models.pretrained import COSTS, PATH
-from tilewright.models.quality import accuracy_beyond, pairwise_accuracy
+from tilewright.models.quality import pairwise_accuracy
 from tilewright.models.relative import Relative
 from tilewright.records.store import Records
 from tilewright.schedule.schedule import Schedule
@@ -111,7 +111,7 @@ def held_out(data: Training) -> Iterator[tuple[int, tuple[float, ...]]]:
             known, y = data.X[rows], data.y[rows]
             scores = (known[:, -1], model.predict(known[:, :-1].copy()))
             plain = (pairwise_accuracy(s, y) for s in scores)
-            beyond = (accuracy_beyond(s, y, NEAR) for s in scores)
+            beyond = (pairwise_accuracy(s, y, beyond=NEAR) for s in scores)
             first = slice(2 * len(y) // 3)  # the random ones
             share = (2.0 ** (y[first][np.argmax(s[first])] - y.max()) for s in scores)
             yield int(data.group[rows[0]]), (*plain, *beyond, *share)

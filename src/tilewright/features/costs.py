@@ -16,7 +16,7 @@ from tilewright import dtypes
 from tilewright.expr.parts import walk as parts_of
 from tilewright.expr.scalar import Binary, Cast, Scalar, Select, Unary
 from tilewright.features.extractor import of_nests
-from tilewright.features.loops import index_read
+from tilewright.features.loops import index_read, tile_depth
 from tilewright.loops.nodes import Block, Buffer, Loop, Nest, product, walk
 from tilewright.loops.nodes import strides as strides_of
 from tilewright.schedule.schedule import Schedule
@@ -84,8 +84,7 @@ class _Tile:
         times = np.ones((len(outer) + 1, count))
         for i, loop in enumerate(outer):
             times[i + 1] = times[i] * loop.extent
-        kinds = [loop.kind in ("serial", "parallel") for loop in outer]
-        depth = max((i + 1 for i, looping in enumerate(kinds) if looping), default=0)
+        depth = tile_depth(outer)
         vector = next((loop for loop in outer[depth:] if loop.kind == "vectorize"), None)
         lanes = np.ones(count) * (vector.extent if vector else 1)
         vectors = np.ceil(lanes * nbytes / VECTOR) if vector else np.ones(count)

@@ -83,6 +83,12 @@ def _of_block(outer: tuple[Loop, ...], block: Block, nest: Nest, count: int) -> 
     return table
 
 
+def tile_depth(outer: tuple[Loop, ...]) -> int:
+    """Return how many loops are round a tile: the innermost loop that really loops is the last."""
+    looping = (i + 1 for i, loop in enumerate(outer) if loop.kind in ("serial", "parallel"))
+    return max(looping, default=0)
+
+
 def index_read(load: Load) -> tuple[Affine, ...]:
     """Return a load's index as if each round of a loop gathered the element after the last one."""
     index = list(load.index)

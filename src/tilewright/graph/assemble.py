@@ -165,10 +165,10 @@ def sequence(calls: Sequence[Call], target: Target, *, shared: bool) -> Kernel:
     First in it are the addresses of the kernels, one for each call, then those of their places.
     Kernels that have loops to share get one team for all of them.
     """
-    run = "@team.run(ptr %table, i32 %threads)" if shared else "@walk(ptr %table, ptr null)"
     lines = [
         f'target triple = "{target.triple}"',
-        f"define void @net(ptr %table, i32 %threads) #0 {{\n  call void {run}\n  ret void\n}}",
+        "define void @net(ptr %table, i32 %threads) #0 {",
+        "  call void @team.run(ptr %table, i32 %threads)\n  ret void\n}",
         "define internal void @walk(ptr %table, ptr %team) #0 {",
     ]
     start = len(calls)
@@ -178,7 +178,7 @@ def sequence(calls: Sequence[Call], target: Target, *, shared: bool) -> Kernel:
         lines.append(f"  %a{i} = getelementptr ptr, ptr %table, i64 {start}")
         lines.append(f"  call void %f{i}(ptr %a{i}, ptr %team)")
         start += len(call.places)
-    lines += ["  ret void", "}", repeat("net"), *([one_region(target)] if shared else [])]
+    lines += ["  ret void", "}", repeat("net"), one_region(target, shared=shared)]
     lines.append("attributes #0 = { nounwind }")
     code = object_code("\n".join(lines), target)
     return Kernel("net", code, calls=RUN_CALLS if shared else ())

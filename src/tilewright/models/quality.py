@@ -9,37 +9,31 @@ from numpy.typing import ArrayLike
 
 
 def pairwise_accuracy(
-    predicted: ArrayLike, actual: ArrayLike, among: ArrayLike | None = None
+    predicted: ArrayLike,
+    actual: ArrayLike,
+    among: ArrayLike | None = None,
+    beyond: float = 0.0,
 ) -> float:
     """Return the share of pairs whose order is predicted right; chance is 0.5.
 
-    Pairs with equal actual scores do not count; equal predictions are half right. With `among`, a
-    bool a row, only pairs with at least one such row count. nan if there is no pair.
+    Pairs whose actual scores are no more than `beyond` apart do not count; equal predictions are
+    half right. With `among`, a bool a row, only pairs with at least one such row count. nan if
+    there is no pair.
 
     >>> pairwise_accuracy([1, 2, 3], [10, 30, 20])
     0.6666666666666666
+    >>> pairwise_accuracy([1, 2, 3], [1, 9, 8.9], beyond=0.5)
+    1.0
     """
     p, a = np.asarray(predicted, np.float64), np.asarray(actual, np.float64)
     rows = np.arange(len(p)) if among is None else np.flatnonzero(among)
     weight = np.full((len(rows), len(p)), 2)
     weight[:, rows] = 1  # pairs within `rows` are met from both sides
-    wanted, given = _signs(a, rows), _signs(p, rows)
+    wanted, given = _signs(a, rows, beyond), _signs(p, rows)
     counts = (wanted != 0) * weight
     right = counts * (1 + wanted * given) / 2
     total = counts.sum()
     return float(right.sum() / total) if total else float("nan")
-
-
-def accuracy_beyond(predicted: ArrayLike, actual: ArrayLike, least: float) -> float:
-    """Return `pairwise_accuracy` among the pairs whose actual scores are over `least` apart.
-
-    >>> accuracy_beyond([1, 2, 3], [1, 9, 8.9], least=0.5)
-    1.0
-    """
-    p, a = np.asarray(predicted, np.float64), np.asarray(actual, np.float64)
-    apart, given = a[:, None] - a[None, :], np.sign(p[:, None] - p[None, :])
-    pairs = apart > least
-    return float((1 + given[pairs]).mean() / 2) if pairs.any() else float("nan")
 
 
 def kendall(predicted: ArrayLike, actual: ArrayLike) -> float:
@@ -65,7 +59,7 @@ def top_recall(predicted: ArrayLike, actual: ArrayLike, k: int) -> float:
     return len(best & chosen) / k
 
 
-def _signs(values: Any, rows: Any) -> Any:
+def _signs(values: Any, rows: Any, beyond: float = 0.0) -> Any:
     """Return -1, 0 or 1 for each pair of a row and any row; -inf equals -inf."""
     left, right = values[rows, None], values[None, :]
-    return (left > right).astype(np.int8) - (left < right).astype(np.int8)
+    return (left > right + beyond).astype(np.int8) - (left + beyond < right).astype(np.int8)

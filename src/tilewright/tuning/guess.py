@@ -8,7 +8,7 @@ import numpy as np
 
 from tilewright.dtypes import nbytes
 from tilewright.expr.parts import loads
-from tilewright.features.loops import touched
+from tilewright.features.loops import tile_depth, touched
 from tilewright.loops.nodes import Block, Loop, Nest, offset, walk
 from tilewright.schedule.schedule import Schedule
 from tilewright.space.space import Space
@@ -47,9 +47,7 @@ def _of_block(nest: Nest, outer: tuple[Loop, ...], block: Block, count: int) -> 
     extents = np.ones((len(outer), count))
     for i, loop in enumerate(outer):
         extents[i] = loop.extent
-    depth = max(
-        (i + 1 for i, loop in enumerate(outer) if loop.kind in ("serial", "parallel")), default=0
-    )
+    depth = tile_depth(outer)
     tile, rounds = outer[depth:], extents[:depth].prod(axis=0)
     work = extents[depth:].prod(axis=0)
     lanes = np.ones(count)

@@ -75,12 +75,19 @@ define internal void @{name}.each(ptr %team) #1 {{
 attributes #1 = {{ nounwind optnone noinline }}"""  # a region costs more than that; compiling less
 
 
-def one_region(target: Target) -> str:
+def one_region(target: Target, *, shared: bool = True) -> str:
     """Return `void team.run(ptr state, i32 threads)`, which is `walk(state, team)` on a team.
 
     `void walk(ptr state, ptr team)` is to be defined beside it, and hands on its team to kernels.
-    OpenMP may give fewer threads than asked for; where that is one, no team is handed on.
+    OpenMP may give fewer threads than asked for; where that is one, no team is handed on. Where no
+    kernel has a loop that is shared out, there is never one, and OpenMP is not called.
     """
+    if not shared:
+        return """\
+define internal void @team.run(ptr %state, i32 %threads) #0 {
+  call void @walk(ptr %state, ptr null)
+  ret void
+}"""
     pause, declared = _PAUSE.get(target.architecture, ("", ""))
     return f"""\
 define internal void @team.run(ptr %state, i32 %threads) #0 {{

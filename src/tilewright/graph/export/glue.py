@@ -41,7 +41,6 @@ def glue(executable: Executable, name: str, offsets: Sequence[int]) -> str:
     `name_run` returns 0, or what is wrong, without having run anything.
     """
     shared = any(kernel.calls for kernel in executable.kernels)
-    run = "@team.run(ptr %state, i32 %threads)" if shared else "@walk(ptr %state, ptr null)"
     return "\n".join(
         [
             f'target triple = "{executable.target.triple}"',
@@ -55,7 +54,7 @@ def glue(executable: Executable, name: str, offsets: Sequence[int]) -> str:
             "{",
             *_checked(executable),
             *_state(),
-            f"  call void {run}",
+            "  call void @team.run(ptr %state, i32 %threads)",
             "  ret i32 0",
             "bad_pointer:",
             f"  ret i32 {BAD_POINTER}",
@@ -71,7 +70,7 @@ def glue(executable: Executable, name: str, offsets: Sequence[int]) -> str:
               for line in _copied(executable, name, offsets, i, copy)),
             "  ret void",
             "}",
-            *([one_region(executable.target)] if shared else []),
+            one_region(executable.target, shared=shared),
             "attributes #0 = { nounwind }",
         ]
     )  # fmt: skip
