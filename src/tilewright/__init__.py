@@ -68,6 +68,7 @@ if TYPE_CHECKING:  # what `__getattr__` loads on first use
     from tilewright import testing as testing
     from tilewright.graph.compile import compile as compile
     from tilewright.graph.model import load_onnx as load_onnx
+    from tilewright.graph.rehearse import rehearse as rehearse
     from tilewright.graph.twm import load as load
     from tilewright.ops.op import op as op
     from tilewright.records.store import Records as Records
@@ -91,6 +92,7 @@ _LAZY = {
     "load": "tilewright.graph.twm:load",
     "load_onnx": "tilewright.graph.model:load_onnx",
     "compile": "tilewright.graph.compile:compile",
+    "rehearse": "tilewright.graph.rehearse:rehearse",
     "op": "tilewright.ops.op:op",
     "ops": "tilewright.ops",
     "search": "tilewright.search",
@@ -156,6 +158,7 @@ __all__ = [
     "power",
     "prod",
     "reduce_axis",
+    "rehearse",
     "right_shift",
     "rint",
     "search",

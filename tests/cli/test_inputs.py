@@ -15,10 +15,11 @@ from onnx import TensorProto, helper, numpy_helper
 from tests.graph.models import save
 
 from tilewright.cli.compare import difference
-from tilewright.cli.inputs import described, random_inputs, read_inputs
+from tilewright.cli.inputs import described, read_inputs
 from tilewright.cli.main import run
 from tilewright.errors import ArgumentError
 from tilewright.graph.ir import Value
+from tilewright.graph.random import random_inputs
 
 Command = Callable[..., tuple[int, str, str]]
 KINDS = {"bool": TensorProto.BOOL, "int64": TensorProto.INT64, "float32": TensorProto.FLOAT}

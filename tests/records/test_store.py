@@ -468,3 +468,39 @@ def test_no_path_is_refused(where: str | Path):
 def test_texts_that_are_not_whole_are_refused(path: Path):
     with opened(path) as records, pytest.raises(RecordsError, match="whole Unicode"):
         records.add([trial(Failed("run", "crash", "half a character: \ud800"))])
+
+
+def test_what_a_network_chose_replaces_what_it_chose_before(path: Path):
+    first, second = (trial(Measured((s * 1e-3,), 0.0), n) for n, s in enumerate((2, 3)))
+    with opened(path) as records:
+        records.add([first, second])
+        assert records.chosen("net", TARGET) == {}
+        records.choose("net", TARGET, [second])
+        assert records.chosen("net", TARGET) == {TASK: second}
+        records.choose("net", TARGET, [first])
+        records.choose("other", TARGET, [second])
+        assert records.chosen("net", TARGET) == {TASK: first}
+    with Records(path) as records:
+        assert records.chosen("other", TARGET) == {TASK: second}
+        records.add([trial(Measured((2.5e-3,), 0.0), 2)])
+        assert records.chosen("other", TARGET) == {TASK: second}
+        records.add([trial(Measured((1e-3,), 0.0), 3)])
+        assert records.chosen("other", TARGET) == {}
+
+
+def test_what_is_not_on_record_is_not_chosen(path: Path):
+    with opened(path) as records:
+        records.choose("net", TARGET, [trial(Measured((1e-3,), 0.0))])
+        assert records.chosen("net", TARGET) == {}
+
+
+def test_a_database_from_before_choices_takes_them(path: Path):
+    with opened(path) as records:
+        records.add([trial(Measured((1e-3,), 0.0))])
+    with sqlite3.connect(path) as raw:
+        raw.execute("DROP TABLE choice")
+    with Records(path) as records:
+        (known,) = records.trials(TASK, TARGET)
+        assert records.chosen("net", TARGET) == {}
+        records.choose("net", TARGET, [known])
+        assert records.chosen("net", TARGET) == {TASK: known}

@@ -11,35 +11,6 @@ if TYPE_CHECKING:
 
     from tilewright.graph.ir import Value
 
-MOST = 7  # of integers, which may be indices into something small
-_BYTES = ("int8", "uint8")  # quantized numbers rather than indices: all of their range is drawn
-
-
-def random_inputs(values: Sequence[Value], most: int = MOST) -> dict[str, np.ndarray]:
-    """Return arrays by name: normal numbers, booleans most of which hold, integers 0 to `most`.
-
-    Of booleans the first of each row holds: a mask without any gives no numbers.
-    """
-    import numpy as np
-
-    from tilewright import dtypes
-
-    rng = np.random.default_rng(0)
-    made: dict[str, np.ndarray] = {}
-    for value in values:
-        if dtypes.is_float(value.dtype):
-            array = rng.standard_normal(value.shape).astype(dtypes.numpy(value.dtype))
-        elif value.dtype == "bool":
-            array = np.asarray(rng.random(value.shape) < 0.9)
-            array[(..., slice(1)) if value.shape else ()] = True
-        else:
-            kind = np.iinfo(value.dtype)
-            whole = value.dtype in _BYTES and most == MOST
-            low, high = (kind.min, kind.max) if whole else (0, most)
-            array = rng.integers(low, high, value.shape, value.dtype, endpoint=True)
-        made[value.name] = np.asarray(array)
-    return made
-
 
 def read_inputs(values: Sequence[Value], path: Path) -> dict[str, np.ndarray]:
     """Return the arrays of an .npz file by name; raise ArgumentError if they are not the inputs."""
@@ -69,10 +40,12 @@ def read_inputs(values: Sequence[Value], path: Path) -> dict[str, np.ndarray]:
     return {value.name: array for value, array in zip(values, checked, strict=True)}
 
 
-def described(values: Sequence[Value], path: Path | None, most: int = MOST) -> str:
-    """Say in a line what a network is run on."""
+def described(values: Sequence[Value], path: Path | None, most: int | None = None) -> str:
+    """Say in a line what a network is run on; `most` as `random_inputs` takes it."""
     from tilewright import dtypes
+    from tilewright.graph.random import BYTES, MOST
 
+    most = MOST if most is None else most
     if path is not None:
         return f"inputs: those of {path}"
     kinds: dict[str, list[str]] = {}
@@ -81,7 +54,7 @@ def described(values: Sequence[Value], path: Path | None, most: int = MOST) -> s
             kind = "normal numbers"
         elif value.dtype == "bool":
             kind = "true at 9 of 10"
-        elif value.dtype in _BYTES and most == MOST:
+        elif value.dtype in BYTES and most == MOST:
             kind = "all that the type has"
         else:
             kind = f"whole numbers from 0 to {most}" if most else "zeros"

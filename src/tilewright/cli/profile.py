@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tilewright.cli.inputs import described, random_inputs, read_inputs
+from tilewright.cli.inputs import described, read_inputs
 from tilewright.cli.options import Database, Inputs, Network, Shapes, Tolerance
 from tilewright.ops.conv2d import TOLERANCE
 
@@ -35,6 +35,7 @@ def profile(
     """
     from tilewright.cli.console import console, tell_cores
     from tilewright.cli.network import compiled
+    from tilewright.graph.random import random_inputs
 
     out = console()
     tell_cores(out, threads)

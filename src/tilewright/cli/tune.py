@@ -61,12 +61,13 @@ def tune(
             left = max(1e-3, seconds - (time.monotonic() - began))
         with Progress(out, trials, limit) as progress:
             try:
-                sessions = search(
+                result = search(
                     network, trials=trials, seconds=left, records=records, seed=seed,
                     batch=batch, peak=limit, watch=progress.watch, threads=threads,
-                ).sessions  # fmt: skip
+                )  # fmt: skip
+                sessions, rehearsal = result.sessions, result.rehearsal
             except KeyboardInterrupt:
-                stopped, sessions = True, progress.sessions
+                stopped, sessions, rehearsal = True, progress.sessions, None
         if seconds is not None and sessions and not (stopped or progress.done or trials == 0):
             out.print(
                 f"the {seconds:g} s ran out before the first measurement; loading the network and "
@@ -75,6 +76,8 @@ def tune(
                 markup=False, soft_wrap=True,
             )  # fmt: skip
         _tell(out, sessions, limit)
+        if rehearsal:
+            out.print(f"in the network: {rehearsal}", markup=False, soft_wrap=True)
     tell_damage(records)
     if stopped:
         out.print(

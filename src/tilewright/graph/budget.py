@@ -37,33 +37,34 @@ class Way:
     tuned: bool = False
 
 
-def ways(
-    task: Task, records: Records | None, held: Mapping[str, int], usual: bool = False
-) -> list[Way]:
-    """Return what may be done for a task, the usual choice first, one way for each algorithm.
+def way_of(task: Task, trial: Trial | None, held: Mapping[str, int]) -> Way:
+    """Return what a trial did; without one, what is done untuned.
 
-    `held` is how many different constants the network has for each tensor of the expression. If
-    only the `usual` choice is wanted, no other is looked for.
+    `held` is how many different constants the network has for each tensor of the expression.
     """
+    if trial is None:
+        schedule = task.fallback()
+        return Way(schedule, packed_bytes(schedule, held))
+    schedule = task.recorded(trial)
+    seconds = (trial.seconds or 0.0) * task.weight
+    return Way(schedule, packed_bytes(schedule, held), seconds, tuned=True)
+
+
+def ways(task: Task, records: Records | None, held: Mapping[str, int]) -> list[Way]:
+    """Return what may be done for a task, the usual choice first, one way for each algorithm."""
     best = None if records is None else task.best_trial(records)
     if records is None or best is None:
-        schedule = task.fallback()
-        return [Way(schedule, packed_bytes(schedule, held))]
-    others = [] if usual else records.fastest(task.key, best.target, _MOST, _other(task, best))
-    found: list[Way] = []
-    for trial in (best, *others):
-        schedule = task.recorded(trial)
-        seconds = (trial.seconds or 0.0) * task.weight
-        found.append(Way(schedule, packed_bytes(schedule, held), seconds, tuned=True))
-    return found
+        return [way_of(task, None, held)]
+    others = records.fastest(task.key, best.target, _MOST, _other(task, best))
+    return [way_of(task, trial, held) for trial in (best, *others)]
 
 
 def _other(task: Task, best: Trial) -> Callable[[Trial], bool]:
     """Return what accepts the first trial of each algorithm but that of the best one."""
-    seen = {_algorithm(best)}
+    seen = {algorithm(best)}
 
     def accept(trial: Trial) -> bool:
-        kind = _algorithm(trial)
+        kind = algorithm(trial)
         if kind in seen or not task.can_use(trial):
             return False
         seen.add(kind)
@@ -72,7 +73,8 @@ def _other(task: Task, best: Trial) -> Callable[[Trial], bool]:
     return accept
 
 
-def _algorithm(trial: Trial) -> tuple[str, ...]:
+def algorithm(trial: Trial) -> tuple[str, ...]:
+    """Return what a trial computes other than by the direct sum."""
     steps = [step for step in trial.steps if step["step"] in _ALGORITHMS]
     return tuple(
         str({name: value for name, value in step.items() if name != "places"}) for step in steps

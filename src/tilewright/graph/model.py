@@ -20,6 +20,9 @@ from tilewright.tuning.task import Operator, Task
 if TYPE_CHECKING:
     import onnx
 
+    from tilewright.records.store import Records
+    from tilewright.tuning.result import Rehearsal
+
 
 @dataclass(frozen=True, eq=False)
 class Model:
@@ -74,6 +77,12 @@ class Model:
             Task(operator, target or host(), weight=count, threads=threads, cold=True)
             for operator, count in counts.items()
         )
+
+    def rehearse(self, records: Records, threads: int, seconds: float) -> Rehearsal | None:
+        """Choose among the best trials by what is fastest in the network; see `rehearse`."""
+        from tilewright.graph.rehearse import rehearse
+
+        return rehearse(self, records, threads=threads, seconds=seconds)
 
 
 def load_onnx(

@@ -15,6 +15,7 @@ from sqlalchemy import (
     DateTime,
     Dialect,
     Float,
+    ForeignKey,
     ForeignKeyConstraint,
     Index,
     Integer,
@@ -99,7 +100,8 @@ trial = Table(
     Index("trial_median", "task", "target", "median"),
 )
 
-# Came later than the others: a database may lack it, and gets it when it is first written to.
+# These came later than the others: a database may lack them, and gets one when it is first
+# written to.
 quality = Table(
     "quality",
     tables,
@@ -114,7 +116,20 @@ quality = Table(
     ForeignKeyConstraint(["task", "target"], ["task.key", "task.target"]),
     Index("quality_task", "task", "target"),
 )
-LATER = frozenset({"quality"})
+
+# Of the trials of a task, the one that was fastest inside of a network; `last` is the last trial
+# that was known of the task then.
+choice = Table(
+    "choice",
+    tables,
+    Column("id", Integer, primary_key=True),
+    Column("network", String, nullable=False),
+    Column("target", String, nullable=False),
+    Column("trial", Integer, ForeignKey("trial.id"), nullable=False),
+    Column("last", Integer, nullable=False),
+    Index("choice_network", "network", "target"),
+)
+LATER = frozenset({"quality", "choice"})
 
 
 def to_row(value: Trial) -> dict[str, Any]:

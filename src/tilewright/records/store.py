@@ -11,14 +11,24 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Self
 
-from sqlalchemy import Connection, Engine, RowMapping, Select, insert, inspect, select, update
+from sqlalchemy import (
+    Connection,
+    Engine,
+    RowMapping,
+    Select,
+    delete,
+    insert,
+    inspect,
+    select,
+    update,
+)
 from sqlalchemy.exc import IntegrityError
 
 from tilewright.errors import RecordsError
 from tilewright.records.connect import connect, explained, file_of, identity
 from tilewright.records.quality import Judged
 from tilewright.records.read import Damaged, task_values
-from tilewright.records.schema import from_row, meta, quality, task, to_row, trial
+from tilewright.records.schema import choice, from_row, meta, quality, task, to_row, trial
 from tilewright.records.summary import TaskSummary, summarise
 from tilewright.records.trial import Measured, Trial
 
@@ -123,6 +133,38 @@ class Records:
                     self.damaged[f"quality {row['id']}"] = str(problem)
             return found
 
+    def choose(self, network: str, target_key: str, chosen: Sequence[Trial]) -> None:
+        """Keep which trial of each task was fastest inside of a network, in place of earlier ones.
+
+        `network` is what the network is known by, `target_key` where it ran; the trials are on
+        record. A task's choice holds until a trial comes that is faster than all before it.
+        """
+        with self._writing() as connection:
+            choice.create(connection, checkfirst=True)
+            here = (choice.c.network == network) & (choice.c.target == target_key)
+            connection.execute(delete(choice).where(here))
+            for each in chosen:
+                known = self._numbered(connection, _trials_of(each.task, each.target))
+                ids = {number: found.steps == each.steps for number, found in known}
+                same = next((number for number, equal in ids.items() if equal), None)
+                if same is not None:
+                    row = {"network": network, "target": target_key, "trial": same}
+                    connection.execute(insert(choice).values(**row, last=max(ids)))
+
+    def chosen(self, network: str, target_key: str) -> dict[str, Trial]:
+        """Return the trial of each task, by its key, that `choose` kept and that still holds."""
+        here = (choice.c.network == network) & (choice.c.target == target_key)
+        query = select(trial, choice.c.last).join(choice, choice.c.trial == trial.c.id).where(here)
+        with self._reading() as connection:
+            if not inspect(connection).has_table(choice.name):
+                return {}
+            lasts = {row["id"]: row["last"] for row in connection.execute(query).mappings()}
+            return {
+                each.task: each
+                for number, each in self._numbered(connection, query)
+                if self._fastest(connection, each) <= lasts[number]
+            }
+
     def trials(self, task_key: str, target_key: str) -> list[Trial]:
         """Return every trial of a task on a target, oldest first; empty if it is unknown."""
         with self._reading() as connection:
@@ -193,6 +235,12 @@ class Records:
             return found
         self.damaged[f"meta {key!r}"] = f"its value is {value!r}, no speed"
         return None
+
+    def _fastest(self, connection: Connection, of: Trial) -> int:
+        """Return the number of the fastest trial of the same task."""
+        same = _of(of.task, of.target) & trial.c.median.is_not(None)
+        query = select(trial.c.id).where(same).order_by(trial.c.median, trial.c.id).limit(1)
+        return connection.scalar(query) or 0
 
     def _read(self, connection: Connection, query: Select[Any]) -> Iterator[Trial]:
         """Yield the trials of a query; rows that are damaged are left out, and kept in mind."""

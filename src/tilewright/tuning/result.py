@@ -58,12 +58,36 @@ def _tasks(what: Any) -> Iterable[Task]:
     return (Task(what),)
 
 
+@dataclass(frozen=True, slots=True)
+class Rehearsal:
+    """What the best schedules of each task came to inside of their network.
+
+    The seconds of the network `before` and `after` are medians, taken in turn; `changed` names the
+    work that is done by another schedule since.
+    """
+
+    before: float
+    after: float
+    changed: tuple[str, ...]
+
+    def __str__(self) -> str:
+        if not self.changed:
+            return f"{self.before * 1e3:.3f} ms; no other schedules were faster there"
+        count = f"{len(self.changed)} task{'s' * (len(self.changed) != 1)}"
+        times = f"{self.before * 1e3:.3f} -> {self.after * 1e3:.3f} ms"
+        return f"{times}, with other schedules for {count}, whose trials were nearly as fast"
+
+
 @dataclass(frozen=True)
 class Result:
-    """What tuning came to; `sessions` holds each task's curve, failures and best time."""
+    """What tuning came to; `sessions` holds each task's curve, failures and best time.
+
+    `rehearsal` is that of a network in which something was to be chosen at the end.
+    """
 
     sessions: tuple[Session, ...]
     records: Records
+    rehearsal: Rehearsal | None = None
 
     def __repr__(self) -> str:
         names = [session.task.name for session in self.sessions]

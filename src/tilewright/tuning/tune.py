@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,8 @@ from tilewright.tuning.spend import spend
 
 DEFAULT: Search = Guided()
 BATCH = 32
+REHEARSING = 0.1  # the share of a number of seconds in which schedules are timed in their network
+MOST_REHEARSING = 30.0  # seconds
 
 
 def tune(
@@ -54,7 +57,8 @@ def tune(
 
     Trials already on record count for the search but not for the budget, and are never repeated.
     Each batch is committed to `records` (a path is opened, and stays open in the result) before the
-    cost model learns from it. At the end the best of each task are timed again in turn.
+    cost model learns from it. At the end the best of each task are timed again in turn, and those
+    of a network inside of it (`rehearse`), unless `measure` is given.
 
     `threads` is how many a measurement uses, if not what each task says (one). `peak` (operations a
     second, measured if it is not given) helps to share the budget, and goes on record. `watch` is
@@ -65,6 +69,9 @@ def tune(
     """
     budget = Budget(trials, seconds, least_gain)
     _check(batch, seed, search, peak, measure, watch)
+    rehearse = getattr(tasks, "rehearse", None) if measure is None else None
+    if rehearse and seconds is not None:
+        budget = replace(budget, seconds=(1 - REHEARSING) * seconds)
     meter = budget.start()
     listed = each_once(tasks, None if threads is None else checked(threads, 1))
     if not listed and not callable(getattr(tasks, "tasks", None)):  # a network may have none
@@ -90,7 +97,10 @@ def tune(
     finally:
         if measure is None:
             measurer.close()
-    return Result(sessions, opened)
+    if not rehearse or not meter.done:
+        return Result(sessions, opened)
+    left = MOST_REHEARSING if seconds is None else min(MOST_REHEARSING, seconds - meter.elapsed)
+    return Result(sessions, opened, rehearse(opened, most, left) if left > 0 else None)
 
 
 def _check(batch: Any, seed: Any, search: Any, peak: Any, measure: Any, watch: Any) -> None:

@@ -1,0 +1,314 @@
+"""Rehearsal: the best few schedules of each task, timed where they will run.
+
+A trial times work by itself: what it reads lies in a cache of its own core, and nobody waits for
+what it writes. In a network a layer reads what the one before has written, on several threads in
+part on other cores, and all weights compete for one cache. So schedules that trials can hardly
+tell apart, or that differ in kind, take turns inside of the network, and what wins there is kept.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from statistics import median
+
+from tilewright.errors import ArgumentError
+from tilewright.graph.budget import Way, algorithm, way_of
+from tilewright.graph.construct import Constructor
+from tilewright.graph.model import Model
+from tilewright.graph.module import Module
+from tilewright.graph.plan import views
+from tilewright.graph.random import random_inputs
+from tilewright.records.store import Records
+from tilewright.records.trial import Trial
+from tilewright.runtime.memory import physical
+from tilewright.runtime.threads import checked
+from tilewright.schedule.schedule import Schedule
+from tilewright.target import host
+from tilewright.tuning.balance import by_rows
+from tilewright.tuning.result import Rehearsal
+from tilewright.tuning.task import Task
+
+SECONDS = 30.0
+LOOK = 48  # the fastest trials of a task among which its candidates are
+ALIKE, KINDS = (
+    3,
+    3,
+)  # of a task: candidates that are fastest, and the fastest of so many other kinds
+WORST = 1.5  # times the fastest: by itself a candidate takes no longer
+PASSES = 2  # over all tasks
+SAMPLES, FEWEST = 24, 6  # runs of a candidate at most, and fewer than which say nothing
+GAIN = 0.01  # the share of its time, and its readers', by which a candidate has to be faster
+MEMORY = 0.125  # the share of this machine's memory that the constants of all candidates may take
+
+
+def rehearse(
+    model: Model,
+    records: Records | str | Path,
+    *,
+    threads: int | None = None,
+    seconds: float = SECONDS,
+) -> Rehearsal | None:
+    """Time the best schedules on record inside of their network, and keep what is fastest there.
+
+    `compile` takes it from then on, until a faster trial of that task comes. It takes up to about
+    so many `seconds`; None is returned if nothing is to be chosen, or a run of the network takes so
+    long that they are too few. Tuning a network ends with it; it is of use on its own for records
+    of other networks or machines. Inputs are random. Raise ArgumentError for no such records.
+    """
+    if not isinstance(model, Model):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ArgumentError(
+            f"cannot rehearse {model!r:.60} ({type(model).__name__}): give a network, as in "
+            "rehearse(load_onnx('model.onnx'), records)."
+        )
+    if isinstance(records, str | Path):
+        with Records(records, create=False) as opened:
+            return rehearse(model, opened, threads=threads, seconds=seconds)
+    number = isinstance(seconds, int | float) and not isinstance(seconds, bool)  # pyright: ignore[reportUnnecessaryIsInstance]
+    if not number or not 0 < seconds < float("inf"):
+        raise ArgumentError(f"cannot rehearse for {seconds!r} seconds: give a number above 0.")
+    late = time.monotonic() + seconds
+    stage = _Stage(model, records, checked(threads, host().cores), seconds)
+    first = now = [0] * len(stage.tasks)
+    if stage.samples < FEWEST:
+        return None
+    for _ in range(PASSES):
+        before = now
+        for group in stage.groups:
+            if time.monotonic() < late:
+                now = stage.chosen(now, group)
+        if now == before:
+            break
+    if now == first:
+        stage.keep(now)
+        return None
+    (_, old), (_, new) = stage.timed((first, now), 4 * stage.samples)
+    after, before = median(new), median(old)
+    kept = now if after < before else first
+    stage.keep(kept)
+    changed = tuple(t.name for t, i in zip(stage.tasks, kept, strict=True) if i)
+    return Rehearsal(before, min(before, after), changed)
+
+
+def usual_trials(model: Model, tasks: Sequence[Task], records: Records | None) -> dict[str, Trial]:
+    """Return the trial of each task, by its key, that a network is compiled from."""
+    if records is None or not tasks:
+        return {}
+    found = records.chosen(known_as(model), tasks[0].where)
+    for task in tasks:
+        trial = found.get(task.key)
+        if trial is None or not task.can_use(trial):
+            best = task.best_trial(records)
+            found |= {task.key: best} if best else {}
+    return found
+
+
+def known_as(model: Model) -> str:
+    """Return what networks of the same work in the same order have in common."""
+    keys = (work.operator.expression().digest for work in model.bound if work is not None)
+    return hashlib.sha256(" ".join(keys).encode()).hexdigest()[:32]
+
+
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    trial: Trial | None
+    way: Way
+
+
+class _Stage:
+    """A network whose tasks are done in any of their candidates' ways, by a number for each task.
+
+    The first candidate of a task is what is usual. `samples` is how often each can run.
+    """
+
+    def __init__(self, model: Model, records: Records, threads: int, seconds: float) -> None:
+        self._model, self._records, self._threads = model, records, threads
+        self._construct = Constructor(model, host(), threads)
+        self.tasks = self._construct.tasks
+        usual = usual_trials(model, self.tasks, records)
+        self._candidates = _affordable(
+            [
+                candidates(task, usual.get(task.key), records, held)
+                for task, held in zip(self.tasks, self._construct.held, strict=True)
+            ]
+        )
+        self._windows = windows(model, self._construct.numbers)
+        self._inputs = tuple(random_inputs(model.graph.inputs).values())
+        self.samples = self._affordable_samples(seconds)
+
+    @cached_property
+    def groups(self) -> list[list[int]]:
+        """Tasks with a choice, in groups of those whose effects do not meet."""
+        open_tasks = [t for t, of in enumerate(self._candidates) if len(of) > 1]
+        return apart(self._windows, open_tasks)
+
+    def _affordable_samples(self, seconds: float) -> int:
+        modules = sum(max(len(self._candidates[t]) for t in group) for group in self.groups)
+        if not modules:
+            return 0
+        profile = self._module([0] * len(self.tasks)).profile(
+            *self._inputs, threads=self._threads, repeats=3
+        )
+        run = min(profile.whole.seconds) + sum(timed.least for timed in profile.calls)
+        return min(SAMPLES, int(seconds / (run * (PASSES * modules + 8))))
+
+    def chosen(self, now: list[int], group: Sequence[int]) -> list[int]:
+        """Return what is fastest for the tasks of a group, with the others as they are `now`."""
+        count = max(len(self._candidates[t]) for t in group)
+        turns = [
+            [(i + v) % len(self._candidates[t]) if t in group else i for t, i in enumerate(now)]
+            for v in range(count)
+        ]
+        times = [calls for calls, _ in self.timed(turns, self.samples)]
+        best = list(now)
+        for t in group:
+            costs = [
+                sum(_middle(times, turns, t, i, call) for call in self._windows[t])
+                for i in range(len(self._candidates[t]))
+            ]
+            least = costs.index(min(costs))
+            if costs[least] < (1 - GAIN) * costs[now[t]]:
+                best[t] = least
+        return best
+
+    def timed(
+        self, turns: Sequence[list[int]], samples: int
+    ) -> list[tuple[list[list[float]], list[float]]]:
+        """Run modules in turn; return for each the seconds of each call, and of whole runs."""
+        modules = [self._module(turn) for turn in turns]
+        calls = [[list[float]() for _ in module.calls] for module in modules]
+        whole = [list[float]() for _ in modules]
+        for number in range(-(-samples // FEWEST)):
+            for i in range(len(modules)):
+                at = (i + number) % len(modules)  # each begins once
+                # What another module left in the caches is gone after a run.
+                profile = modules[at].profile(
+                    *self._inputs, threads=self._threads, repeats=FEWEST + 1
+                )
+                for seconds, timed in zip(calls[at], profile.calls, strict=True):
+                    seconds += timed.seconds[1:]
+                whole[at] += profile.whole.seconds[1:]
+        return list(zip(calls, whole, strict=True))
+
+    def keep(self, numbers: Iterable[int]) -> None:
+        """Put on record which candidates are the network's."""
+        chosen = [of[i].trial for of, i in zip(self._candidates, numbers, strict=True)]
+        where = self.tasks[0].where
+        self._records.choose(known_as(self._model), where, [t for t in chosen if t is not None])
+
+    def _module(self, numbers: Sequence[int]) -> Module:
+        return self._construct.module(
+            [of[i].way for of, i in zip(self._candidates, numbers, strict=True)]
+        )
+
+
+def _middle(
+    times: Sequence[Sequence[Sequence[float]]],
+    turns: Sequence[Sequence[int]],
+    task: int,
+    candidate: int,
+    call: int,
+) -> float:
+    """Return the median seconds of a call in the turns in which a task had this candidate."""
+    return median(
+        seconds
+        for calls, turn in zip(times, turns, strict=True)
+        if turn[task] == candidate
+        for seconds in calls[call]
+    )
+
+
+def candidates(
+    task: Task, usual: Trial | None, records: Records, held: Mapping[str, int]
+) -> list[Candidate]:
+    """Return the trials of a task that are worth a turn, the usual one first.
+
+    They are the fastest few, and the fastest of other kinds.
+    """
+    if usual is None:
+        return [Candidate(None, way_of(task, None, held))]
+    accept = _worth_a_turn(task, usual)
+    found = records.fastest(task.key, usual.target, LOOK, task.can_use)
+    return [Candidate(t, way_of(task, t, held)) for t in (usual, *filter(accept, found))]
+
+
+def _worth_a_turn(task: Task, usual: Trial) -> Callable[[Trial], bool]:
+    """Return what accepts the next trials of a task, which come fastest first."""
+    kinds = {_kind(usual, task.recorded(usual))}
+    alike, longest = 1, math.inf
+
+    def accept(trial: Trial) -> bool:
+        nonlocal alike, longest
+        assert trial.seconds is not None
+        longest = min(longest, WORST * trial.seconds)
+        if trial.steps == usual.steps or trial.seconds > longest:
+            return False
+        kind = _kind(trial, task.recorded(trial))
+        near, other = alike < ALIKE, kind not in kinds and len(kinds) <= KINDS
+        alike += near
+        if near or other:
+            kinds.add(kind)
+        return near or other
+
+    return accept
+
+
+def _kind(trial: Trial, schedule: Schedule) -> tuple[object, ...]:
+    """Return what tells apart schedules that a network may treat differently.
+
+    That is their algorithm, how threads share the result, and what they copy.
+    """
+    nest = schedule.loops
+    copied = sorted(b.source or b.name for b in nest.buffers if b.scope == "workspace")
+    return algorithm(trial), by_rows(nest), tuple(copied)
+
+
+def _affordable(choices: list[list[Candidate]]) -> list[list[Candidate]]:
+    """Return as many candidates of each task as the memory holds the constants of."""
+    room = MEMORY * physical()
+    count = max(map(len, choices), default=0)
+    while count > 1 and sum(c.way.nbytes for of in choices for c in of[:count]) > room:
+        count -= 1
+    return [of[:count] for of in choices]
+
+
+def windows(model: Model, numbers: Sequence[int]) -> list[frozenset[int]]:
+    """Return for each task the calls that its schedule has an effect on.
+
+    These are its own, and those that read what they have written. `numbers` says of which task each
+    call is, in the order in which they run.
+    """
+    seen = views(model.graph)
+    nodes = [n for n, w in zip(model.graph.nodes, model.bound, strict=True) if w is not None]
+    makers = {node.output.name: call for call, node in enumerate(nodes)}
+    found = [set[int]() for _ in range(max(numbers, default=-1) + 1)]
+    for call, (node, task) in enumerate(zip(nodes, numbers, strict=True)):
+        found[task].add(call)
+        for name in node.inputs:
+            while name in seen:
+                name = seen[name].source
+            if name in makers:
+                found[numbers[makers[name]]].add(call)
+    return [frozenset(calls) for calls in found]
+
+
+def apart(windows: Sequence[frozenset[int]], tasks: Iterable[int]) -> list[list[int]]:
+    """Return tasks in few groups, of which no two tasks share a call.
+
+    >>> apart([frozenset({0, 1}), frozenset({1, 2}), frozenset({2})], range(3))
+    [[0, 2], [1]]
+    """
+    groups: list[list[int]] = []
+    for task in sorted(tasks, key=lambda t: -len(windows[t])):
+        for group in groups:
+            if not any(windows[task] & windows[other] for other in group):
+                group.append(task)
+                break
+        else:
+            groups.append([task])
+    return groups

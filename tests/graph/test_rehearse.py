@@ -1,0 +1,173 @@
+"""Rehearsal: what is fastest inside of a network is found, kept, and compiled."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from onnx import helper
+from tests.graph.models import floats, write
+
+import tilewright as tw
+from tilewright.errors import ArgumentError
+from tilewright.graph import rehearse as module
+from tilewright.graph.construct import Constructor
+from tilewright.graph.model import Model, load_onnx
+from tilewright.graph.rehearse import apart, known_as, rehearse, windows
+from tilewright.records.store import Records
+from tilewright.records.trial import Measured, Trial
+from tilewright.schedule.schedule import Schedule
+from tilewright.target import host
+from tilewright.tuning.result import Rehearsal
+from tilewright.tuning.task import Task
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Model:
+    """A product, a softmax, and a product that reads it and, beside it, the first one."""
+    rng = np.random.default_rng(0)
+    path = write(
+        tmp_path_factory.mktemp("rehearse") / "three.onnx",
+        [
+            helper.make_node("MatMul", ["x", "a"], ["h"]),
+            helper.make_node("Softmax", ["h"], ["s"]),
+            helper.make_node("MatMul", ["s", "b"], ["m"]),
+            helper.make_node("Add", ["m", "h"], ["y"]),
+        ],
+        {"x": (64, 128)},
+        {"a": floats(rng, 128, 96), "b": floats(rng, 96, 96)},
+    )
+    return load_onnx(path)
+
+
+def put(records: Records, task: Task, schedule: Schedule, seconds: float) -> Trial:
+    records.register(task.key, task.where, task.name, 1.0)
+    trial = Trial(task.key, task.where, {}, schedule.to_json(), Measured((seconds,), 0.0))
+    records.add([trial])
+    return trial
+
+
+@pytest.fixture
+def records(model: Model, tmp_path: Path) -> Any:
+    """Say that plain loops are a little faster than what is guessed best, which is far from so."""
+    with Records(tmp_path / "r.db") as made:
+        for task in model.tasks():
+            put(made, task, Schedule(task.expression), 1e-6)
+            put(made, task, task.fallback(), 1.2e-6)
+        yield made
+
+
+def plain(model: Model, trials: dict[str, Trial]) -> list[bool]:
+    """Return which tasks are chosen to run as plain loops."""
+    return [not trials[task.key].steps for task in model.tasks()]
+
+
+def test_what_is_faster_in_the_network_is_found_and_compiled(model: Model, records: Records):
+    x = np.random.default_rng(1).standard_normal((64, 128), np.float32)
+    slow = tw.compile(model, records, threads=1)
+    wanted = slow(x)
+    made = rehearse(model, records, threads=1, seconds=20)
+    assert isinstance(made, Rehearsal)
+    assert made.after < made.before / 2
+    assert len(made.changed) >= 2  # the two products; a softmax may be as fast either way
+    chosen = records.chosen(known_as(model), model.tasks()[0].where)
+    assert plain(model, chosen)[0] is plain(model, chosen)[2] is False
+    fast = tw.compile(model, records, threads=1)
+    np.testing.assert_allclose(fast(x), wanted, rtol=1e-4, atol=1e-4)
+    times = [m.profile(x).whole.least for m in (fast, slow)]
+    assert times[0] < times[1] / 2
+    assert "-> " in str(made)
+    assert "other schedules for" in str(made)
+
+
+def test_a_faster_trial_ends_a_choice(model: Model, records: Records):
+    assert rehearse(model, records, threads=1, seconds=20)
+    task = model.tasks()[0]
+    known, where = known_as(model), task.where
+    assert task.key in records.chosen(known, where)
+    put(records, task, Schedule(task.expression), 1.1e-6)  # no faster than the first of all
+    assert task.key in records.chosen(known, where)
+    put(records, task, Schedule(task.expression), 0.9e-6)
+    left = records.chosen(known, where)
+    assert task.key not in left
+    assert len(left) == len(model.tasks()) - 1
+    usual = module.usual_trials(model, model.tasks(), records)
+    assert usual[task.key].seconds == 0.9e-6
+
+
+def test_a_choice_is_that_of_one_network_and_its_threads(model: Model, records: Records):
+    assert rehearse(model, records, threads=1, seconds=20)
+    where = model.tasks()[0].where
+    assert records.chosen(known_as(model), where)
+    assert records.chosen("another", where) == {}
+    assert records.chosen(known_as(model), model.tasks(threads=2)[0].where) == {}
+
+
+def test_nothing_to_choose_is_none(model: Model, tmp_path: Path):
+    with Records(tmp_path / "r.db") as records:
+        assert rehearse(model, records, threads=1) is None
+        assert records.chosen(known_as(model), model.tasks()[0].where) == {}
+
+
+def test_a_run_that_takes_too_long_is_not_rehearsed(model: Model, records: Records):
+    assert rehearse(model, records, threads=1, seconds=1e-6) is None
+    assert records.chosen(known_as(model), model.tasks()[0].where) == {}
+
+
+def test_what_is_no_faster_as_a_whole_is_not_taken(
+    model: Model, records: Records, monkeypatch: pytest.MonkeyPatch
+):
+    """Parts that seem faster, but are slower together, are given up."""
+    stage = module._Stage  # pyright: ignore[reportPrivateUsage]
+
+    def timed(_: Any, turns: Any, samples: int) -> Any:
+        assert samples
+        calls = [[[1.0 - sum(turn) / 10]] * 3 for turn in turns]
+        return [(of, [float(sum(turn))]) for of, turn in zip(calls, turns, strict=True)]
+
+    monkeypatch.setattr(stage, "timed", timed)
+    made = rehearse(model, records, threads=1, seconds=20)
+    assert made is not None
+    assert made.changed == ()
+    assert made.after == made.before == 0
+    chosen = records.chosen(known_as(model), model.tasks()[0].where)
+    assert plain(model, chosen) == [True, True, True]
+    assert "no other schedules" in str(made)
+
+
+@pytest.mark.parametrize("seconds", [0, -1, float("inf"), float("nan"), "long", True])
+def test_seconds_are_a_number_above_none(model: Model, records: Records, seconds: Any):
+    with pytest.raises(ArgumentError, match="cannot rehearse for"):
+        rehearse(model, records, seconds=seconds)
+
+
+def test_what_is_no_network_is_refused(records: Records):
+    with pytest.raises(ArgumentError, match="give a network"):
+        rehearse("three.onnx", records)  # pyright: ignore[reportArgumentType]
+
+
+def test_a_schedule_has_an_effect_on_its_own_calls_and_their_readers(model: Model):
+    numbers = Constructor(model, host(), 1).numbers
+    assert windows(model, numbers) == [frozenset({0, 1, 2}), frozenset({1, 2}), frozenset({2})]
+
+
+def test_tasks_are_apart_if_they_share_no_call():
+    alone = [frozenset({i}) for i in range(4)]
+    assert apart(alone, range(4)) == [[0, 1, 2, 3]]
+    chain = [frozenset({i, i + 1}) for i in range(4)]
+    assert apart(chain, range(4)) == [[0, 2], [1, 3]]
+    assert apart(chain, [1, 2]) == [[1], [2]]
+    assert apart([frozenset({0, 1, 2})] * 2, range(2)) == [[0], [1]]
+
+
+def test_tuning_a_network_ends_with_it(model: Model, tmp_path: Path):
+    with Records(tmp_path / "r.db") as records:
+        result = tw.tune(model, trials=24, records=records)
+        assert result.rehearsal is None or isinstance(result.rehearsal, Rehearsal)
+        assert set(records.chosen(known_as(model), model.tasks()[0].where)) == {
+            task.key for task in model.tasks()
+        }
+        again = tw.tune(model, trials=0, records=records)
+        assert again.rehearsal is None
