@@ -108,7 +108,7 @@ def _tune(name: str, args: argparse.Namespace) -> None:
                 tune(network, trials=trials - held, records=records, threads=threads)
                 took = f"{trials - held} trials on {threads} thread(s) took"
                 print(f"\n{name}: {took} {time.perf_counter() - begin:.0f} s.", flush=True)
-            elif not records.chosen(known_as(network), tasks[0].where):
+            elif not records.choices(known_as(network), tasks[0].where):
                 begin = time.perf_counter()
                 rehearse(network, records, threads=threads)
                 took = f"choosing in the network on {threads} thread(s) took"

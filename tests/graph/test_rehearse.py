@@ -17,7 +17,7 @@ from tilewright.graph.construct import Constructor
 from tilewright.graph.model import Model, load_onnx
 from tilewright.graph.rehearse import apart, known_as, rehearse, windows
 from tilewright.records.store import Records
-from tilewright.records.trial import Measured, Trial
+from tilewright.records.trial import Choice, Measured, Trial
 from tilewright.schedule.schedule import Schedule
 from tilewright.target import host
 from tilewright.tuning.result import Rehearsal
@@ -59,9 +59,9 @@ def records(model: Model, tmp_path: Path) -> Any:
         yield made
 
 
-def plain(model: Model, trials: dict[str, Trial]) -> list[bool]:
+def plain(model: Model, choices: dict[str, Choice]) -> list[bool]:
     """Return which tasks are chosen to run as plain loops."""
-    return [not trials[task.key].steps for task in model.tasks()]
+    return [not choices[task.key].trial.steps for task in model.tasks()]
 
 
 def test_what_is_faster_in_the_network_is_found_and_compiled(model: Model, records: Records):
@@ -72,7 +72,7 @@ def test_what_is_faster_in_the_network_is_found_and_compiled(model: Model, recor
     assert isinstance(made, Rehearsal)
     assert made.after < made.before / 2
     assert len(made.changed) >= 2  # the two products; a softmax may be as fast either way
-    chosen = records.chosen(known_as(model), model.tasks()[0].where)
+    chosen = records.choices(known_as(model), model.tasks()[0].where)
     assert plain(model, chosen)[0] is plain(model, chosen)[2] is False
     fast = tw.compile(model, records, threads=1)
     np.testing.assert_allclose(fast(x), wanted, rtol=1e-4, atol=1e-4)
@@ -86,34 +86,34 @@ def test_a_faster_trial_ends_a_choice(model: Model, records: Records):
     assert rehearse(model, records, threads=1, seconds=20)
     task = model.tasks()[0]
     known, where = known_as(model), task.where
-    assert task.key in records.chosen(known, where)
+    assert task.key in records.choices(known, where)
     put(records, task, Schedule(task.expression), 1.1e-6)  # no faster than the first of all
-    assert task.key in records.chosen(known, where)
+    assert task.key in records.choices(known, where)
     put(records, task, Schedule(task.expression), 0.9e-6)
-    left = records.chosen(known, where)
+    left = records.choices(known, where)
     assert task.key not in left
     assert len(left) == len(model.tasks()) - 1
-    usual = module.usual_trials(model, model.tasks(), records)
-    assert usual[task.key].seconds == 0.9e-6
+    usual = module.usual(model, model.tasks(), records)
+    assert usual[task.key].trial.seconds == 0.9e-6
 
 
 def test_a_choice_is_that_of_one_network_and_its_threads(model: Model, records: Records):
     assert rehearse(model, records, threads=1, seconds=20)
     where = model.tasks()[0].where
-    assert records.chosen(known_as(model), where)
-    assert records.chosen("another", where) == {}
-    assert records.chosen(known_as(model), model.tasks(threads=2)[0].where) == {}
+    assert records.choices(known_as(model), where)
+    assert records.choices("another", where) == {}
+    assert records.choices(known_as(model), model.tasks(threads=2)[0].where) == {}
 
 
 def test_nothing_to_choose_is_none(model: Model, tmp_path: Path):
     with Records(tmp_path / "r.db") as records:
         assert rehearse(model, records, threads=1) is None
-        assert records.chosen(known_as(model), model.tasks()[0].where) == {}
+        assert records.choices(known_as(model), model.tasks()[0].where) == {}
 
 
 def test_a_run_that_takes_too_long_is_not_rehearsed(model: Model, records: Records):
     assert rehearse(model, records, threads=1, seconds=1e-6) is None
-    assert records.chosen(known_as(model), model.tasks()[0].where) == {}
+    assert records.choices(known_as(model), model.tasks()[0].where) == {}
 
 
 def test_what_is_no_faster_as_a_whole_is_not_taken(
@@ -132,7 +132,7 @@ def test_what_is_no_faster_as_a_whole_is_not_taken(
     assert made is not None
     assert made.changed == ()
     assert made.after == made.before == 0
-    chosen = records.chosen(known_as(model), model.tasks()[0].where)
+    chosen = records.choices(known_as(model), model.tasks()[0].where)
     assert plain(model, chosen) == [True, True, True]
     assert "no other schedules" in str(made)
 
@@ -153,6 +153,28 @@ def test_a_schedule_has_an_effect_on_its_own_calls_and_their_readers(model: Mode
     assert windows(model, numbers) == [frozenset({0, 1, 2}), frozenset({1, 2}), frozenset({2})]
 
 
+def test_little_work_is_left_to_one_thread_of_several(
+    model: Model, records: Records, monkeypatch: pytest.MonkeyPatch
+):
+    """All that is left alone is said to be faster; where it is, no loop of a kernel is shared."""
+    stage = module._Stage  # pyright: ignore[reportPrivateUsage]
+
+    def timed(_: Any, turns: Any, samples: int) -> Any:
+        assert samples
+        return [([[1.0 - (of == 1) / 2] for of in turn], [1.0 - max(turn) / 2]) for turn in turns]
+
+    shared = tw.compile(model, records, threads=2)
+    assert any(kernel.calls for kernel in shared.executable.kernels)
+    monkeypatch.setattr(stage, "timed", timed)
+    assert rehearse(model, records, threads=2, seconds=20)
+    chosen = records.choices(known_as(model), model.tasks(threads=2)[0].where)
+    assert [chosen[task.key].alone for task in model.tasks()] == [True, True, True]
+    alone = tw.compile(model, records, threads=2)
+    assert not any(kernel.calls for kernel in alone.executable.kernels)
+    x = np.random.default_rng(1).standard_normal((64, 128), np.float32)
+    np.testing.assert_allclose(alone(x), shared(x), rtol=1e-4, atol=1e-4)
+
+
 def test_tasks_are_apart_if_they_share_no_call():
     alone = [frozenset({i}) for i in range(4)]
     assert apart(alone, range(4)) == [[0, 1, 2, 3]]
@@ -166,7 +188,7 @@ def test_tuning_a_network_ends_with_it(model: Model, tmp_path: Path):
     with Records(tmp_path / "r.db") as records:
         result = tw.tune(model, trials=24, records=records)
         assert result.rehearsal is None or isinstance(result.rehearsal, Rehearsal)
-        assert set(records.chosen(known_as(model), model.tasks()[0].where)) == {
+        assert set(records.choices(known_as(model), model.tasks()[0].where)) == {
             task.key for task in model.tasks()
         }
         again = tw.tune(model, trials=0, records=records)

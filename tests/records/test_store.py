@@ -18,7 +18,7 @@ from unittest.mock import Mock
 import pytest
 
 from tilewright.errors import RecordsError
-from tilewright.records import Failed, Measured, Outcome, Trial, connect
+from tilewright.records import Choice, Failed, Measured, Outcome, Trial, connect
 from tilewright.records.store import Records
 
 TASK, TARGET = "1f8a", "skylake/512b/2c"
@@ -474,24 +474,24 @@ def test_what_a_network_chose_replaces_what_it_chose_before(path: Path):
     first, second = (trial(Measured((s * 1e-3,), 0.0), n) for n, s in enumerate((2, 3)))
     with opened(path) as records:
         records.add([first, second])
-        assert records.chosen("net", TARGET) == {}
-        records.choose("net", TARGET, [second])
-        assert records.chosen("net", TARGET) == {TASK: second}
-        records.choose("net", TARGET, [first])
-        records.choose("other", TARGET, [second])
-        assert records.chosen("net", TARGET) == {TASK: first}
+        assert records.choices("net", TARGET) == {}
+        records.choose("net", TARGET, [Choice(second, alone=True)])
+        assert records.choices("net", TARGET) == {TASK: Choice(second, alone=True)}
+        records.choose("net", TARGET, [Choice(first)])
+        records.choose("other", TARGET, [Choice(second, alone=True)])
+        assert records.choices("net", TARGET) == {TASK: Choice(first)}
     with Records(path) as records:
-        assert records.chosen("other", TARGET) == {TASK: second}
+        assert records.choices("other", TARGET) == {TASK: Choice(second, alone=True)}
         records.add([trial(Measured((2.5e-3,), 0.0), 2)])
-        assert records.chosen("other", TARGET) == {TASK: second}
+        assert records.choices("other", TARGET) == {TASK: Choice(second, alone=True)}
         records.add([trial(Measured((1e-3,), 0.0), 3)])
-        assert records.chosen("other", TARGET) == {}
+        assert records.choices("other", TARGET) == {}
 
 
 def test_what_is_not_on_record_is_not_chosen(path: Path):
     with opened(path) as records:
-        records.choose("net", TARGET, [trial(Measured((1e-3,), 0.0))])
-        assert records.chosen("net", TARGET) == {}
+        records.choose("net", TARGET, [Choice(trial(Measured((1e-3,), 0.0)))])
+        assert records.choices("net", TARGET) == {}
 
 
 def test_a_database_from_before_choices_takes_them(path: Path):
@@ -501,6 +501,6 @@ def test_a_database_from_before_choices_takes_them(path: Path):
         raw.execute("DROP TABLE choice")
     with Records(path) as records:
         (known,) = records.trials(TASK, TARGET)
-        assert records.chosen("net", TARGET) == {}
-        records.choose("net", TARGET, [known])
-        assert records.chosen("net", TARGET) == {TASK: known}
+        assert records.choices("net", TARGET) == {}
+        records.choose("net", TARGET, [Choice(known)])
+        assert records.choices("net", TARGET) == {TASK: Choice(known)}

@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from tilewright import dtypes
 from tilewright.errors import ArgumentError
 from tilewright.expr.parts import loads
-from tilewright.loops.nodes import product, walk
+from tilewright.loops.alone import alone
+from tilewright.loops.nodes import Nest, product, walk
 from tilewright.records.store import Records
-from tilewright.records.trial import Trial
+from tilewright.records.trial import Choice, Trial
 from tilewright.schedule.schedule import Schedule
 from tilewright.schedule.strassen import Strassen
 from tilewright.schedule.winograd import Winograd
@@ -28,26 +29,32 @@ _MOST = 8  # ways of one task
 class Way:
     """A schedule, with the bytes of its constants and the seconds of its runs in all the network.
 
-    One that was not measured counts as if it took none: there is no other of its task.
+    One that was not measured counts as if it took none: there is no other of its task. One that is
+    done `alone` takes one thread of a network's.
     """
 
     schedule: Schedule
     nbytes: int
     seconds: float = 0.0
     tuned: bool = False
+    alone: bool = False
+
+    @property
+    def loops(self) -> Nest:
+        return alone(self.schedule.loops) if self.alone else self.schedule.loops
 
 
-def way_of(task: Task, trial: Trial | None, held: Mapping[str, int]) -> Way:
-    """Return what a trial did; without one, what is done untuned.
+def way_of(task: Task, choice: Choice | None, held: Mapping[str, int]) -> Way:
+    """Return what a choice means; without one, what is done untuned.
 
     `held` is how many different constants the network has for each tensor of the expression.
     """
-    if trial is None:
+    if choice is None:
         schedule = task.fallback()
         return Way(schedule, packed_bytes(schedule, held))
-    schedule = task.recorded(trial)
-    seconds = (trial.seconds or 0.0) * task.weight
-    return Way(schedule, packed_bytes(schedule, held), seconds, tuned=True)
+    schedule = task.recorded(choice.trial)
+    seconds = (choice.trial.seconds or 0.0) * task.weight
+    return Way(schedule, packed_bytes(schedule, held), seconds, tuned=True, alone=choice.alone)
 
 
 def ways(task: Task, records: Records | None, held: Mapping[str, int]) -> list[Way]:
@@ -56,7 +63,7 @@ def ways(task: Task, records: Records | None, held: Mapping[str, int]) -> list[W
     if records is None or best is None:
         return [way_of(task, None, held)]
     others = records.fastest(task.key, best.target, _MOST, _other(task, best))
-    return [way_of(task, trial, held) for trial in (best, *others)]
+    return [way_of(task, Choice(trial), held) for trial in (best, *others)]
 
 
 def _other(task: Task, best: Trial) -> Callable[[Trial], bool]:

@@ -9,7 +9,7 @@ from tilewright.graph.budget import fit, way_of, ways
 from tilewright.graph.construct import Constructor
 from tilewright.graph.model import Model
 from tilewright.graph.module import Module
-from tilewright.graph.rehearse import usual_trials
+from tilewright.graph.rehearse import usual
 from tilewright.records.store import Records
 from tilewright.runtime.artifact import check_runs_here
 from tilewright.runtime.memory import physical
@@ -61,8 +61,8 @@ def compile(
     if weight_bytes is not None:
         choices = [ways(task, records, held) for task, held in pairs]
         return construct.module(fit(choices, weight_bytes))
-    trials = usual_trials(model, construct.tasks, records)
-    return construct.module([way_of(t, trials.get(t.key), held) for t, held in pairs])
+    chosen = usual(model, construct.tasks, records)
+    return construct.module([way_of(t, chosen.get(t.key), held) for t, held in pairs])
 
 
 def _check_memory(model: Model) -> None:

@@ -68,7 +68,7 @@ class Constructor:
         key = number, id(way)
         if key not in self._code:
             task = self.tasks[number]
-            artifact = compile_nest(way.schedule.loops, self._target, f"op{number}")
+            artifact = compile_nest(way.loops, self._target, f"op{number}")
             shapes = {t.name: t.shape for t in task.expression.inputs}
             self._code[key] = _Code(way, artifact, shapes, task.flops)
         return self._code[key]

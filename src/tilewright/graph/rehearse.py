@@ -12,7 +12,7 @@ import hashlib
 import math
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from statistics import median
@@ -25,7 +25,7 @@ from tilewright.graph.module import Module
 from tilewright.graph.plan import views
 from tilewright.graph.random import random_inputs
 from tilewright.records.store import Records
-from tilewright.records.trial import Trial
+from tilewright.records.trial import Choice, Trial
 from tilewright.runtime.memory import physical
 from tilewright.runtime.threads import checked
 from tilewright.schedule.schedule import Schedule
@@ -95,16 +95,18 @@ def rehearse(
     return Rehearsal(before, min(before, after), changed)
 
 
-def usual_trials(model: Model, tasks: Sequence[Task], records: Records | None) -> dict[str, Trial]:
-    """Return the trial of each task, by its key, that a network is compiled from."""
+def usual(model: Model, tasks: Sequence[Task], records: Records | None) -> dict[str, Choice]:
+    """Return what a network is compiled from, for each task on record by its key."""
     if records is None or not tasks:
         return {}
-    found = records.chosen(known_as(model), tasks[0].where)
+    found = records.choices(known_as(model), tasks[0].where)
     for task in tasks:
-        trial = found.get(task.key)
-        if trial is None or not task.can_use(trial):
+        choice = found.pop(task.key, None)
+        if choice is None or not task.can_use(choice.trial):
             best = task.best_trial(records)
-            found |= {task.key: best} if best else {}
+            choice = Choice(best) if best else None
+        if choice is not None:
+            found[task.key] = choice
     return found
 
 
@@ -116,7 +118,7 @@ def known_as(model: Model) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Candidate:
-    trial: Trial | None
+    choice: Choice | None
     way: Way
 
 
@@ -130,10 +132,10 @@ class _Stage:
         self._model, self._records, self._threads = model, records, threads
         self._construct = Constructor(model, host(), threads)
         self.tasks = self._construct.tasks
-        usual = usual_trials(model, self.tasks, records)
+        now = usual(model, self.tasks, records)
         self._candidates = _affordable(
             [
-                candidates(task, usual.get(task.key), records, held)
+                candidates(task, now.get(task.key), records, held)
                 for task, held in zip(self.tasks, self._construct.held, strict=True)
             ]
         )
@@ -197,9 +199,9 @@ class _Stage:
 
     def keep(self, numbers: Iterable[int]) -> None:
         """Put on record which candidates are the network's."""
-        chosen = [of[i].trial for of, i in zip(self._candidates, numbers, strict=True)]
+        chosen = [of[i].choice for of, i in zip(self._candidates, numbers, strict=True)]
         where = self.tasks[0].where
-        self._records.choose(known_as(self._model), where, [t for t in chosen if t is not None])
+        self._records.choose(known_as(self._model), where, [c for c in chosen if c is not None])
 
     def _module(self, numbers: Sequence[int]) -> Module:
         return self._construct.module(
@@ -224,17 +226,23 @@ def _middle(
 
 
 def candidates(
-    task: Task, usual: Trial | None, records: Records, held: Mapping[str, int]
+    task: Task, now: Choice | None, records: Records, held: Mapping[str, int]
 ) -> list[Candidate]:
-    """Return the trials of a task that are worth a turn, the usual one first.
+    """Return what is worth a turn for a task, what is usual first.
 
-    They are the fastest few, and the fastest of other kinds.
+    That is the fastest few trials, the fastest of other kinds, and on several threads what is
+    fastest on one: little work may take longer to share out than to do.
     """
-    if usual is None:
+    if now is None:
         return [Candidate(None, way_of(task, None, held))]
-    accept = _worth_a_turn(task, usual)
-    found = records.fastest(task.key, usual.target, LOOK, task.can_use)
-    return [Candidate(t, way_of(task, t, held)) for t in (usual, *filter(accept, found))]
+    accept = _worth_a_turn(task, now.trial)
+    found = records.fastest(task.key, now.trial.target, LOOK, task.can_use)
+    others = [Choice(trial) for trial in (now.trial, *filter(accept, found))]
+    if task.threads > 1:
+        best = replace(task, threads=1).best_trial(records) or now.trial
+        others.insert(1, Choice(best, alone=True))
+    choices = [now, *(choice for choice in others if choice != now)]
+    return [Candidate(choice, way_of(task, choice, held)) for choice in choices]
 
 
 def _worth_a_turn(task: Task, usual: Trial) -> Callable[[Trial], bool]:

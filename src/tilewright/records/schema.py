@@ -117,8 +117,8 @@ quality = Table(
     Index("quality_task", "task", "target"),
 )
 
-# Of the trials of a task, the one that was fastest inside of a network; `last` is the last trial
-# that was known of the task then.
+# Of the trials of a task, the one that was fastest inside of a network, on all its threads or
+# `alone`, on one; `last` is the last trial that was known of the task then.
 choice = Table(
     "choice",
     tables,
@@ -126,6 +126,7 @@ choice = Table(
     Column("network", String, nullable=False),
     Column("target", String, nullable=False),
     Column("trial", Integer, ForeignKey("trial.id"), nullable=False),
+    Column("alone", Boolean, nullable=False),
     Column("last", Integer, nullable=False),
     Index("choice_network", "network", "target"),
 )

@@ -28,9 +28,10 @@ from tilewright.errors import RecordsError
 from tilewright.records.connect import connect, explained, file_of, identity
 from tilewright.records.quality import Judged
 from tilewright.records.read import Damaged, task_values
-from tilewright.records.schema import choice, from_row, meta, quality, task, to_row, trial
+from tilewright.records.schema import choice as table
+from tilewright.records.schema import from_row, meta, quality, task, to_row, trial
 from tilewright.records.summary import TaskSummary, summarise
-from tilewright.records.trial import Measured, Trial
+from tilewright.records.trial import Choice, Measured, Trial
 
 
 class Records:
@@ -133,36 +134,38 @@ class Records:
                     self.damaged[f"quality {row['id']}"] = str(problem)
             return found
 
-    def choose(self, network: str, target_key: str, chosen: Sequence[Trial]) -> None:
-        """Keep which trial of each task was fastest inside of a network, in place of earlier ones.
+    def choose(self, network: str, target_key: str, choices: Sequence[Choice]) -> None:
+        """Keep what was fastest for each task inside of a network, in place of earlier choices.
 
         `network` is what the network is known by, `target_key` where it ran; the trials are on
-        record. A task's choice holds until a trial comes that is faster than all before it.
+        record. A choice holds until a trial of its task comes that is faster than all before it.
         """
         with self._writing() as connection:
-            choice.create(connection, checkfirst=True)
-            here = (choice.c.network == network) & (choice.c.target == target_key)
-            connection.execute(delete(choice).where(here))
-            for each in chosen:
-                known = self._numbered(connection, _trials_of(each.task, each.target))
-                ids = {number: found.steps == each.steps for number, found in known}
+            table.create(connection, checkfirst=True)
+            here = (table.c.network == network) & (table.c.target == target_key)
+            connection.execute(delete(table).where(here))
+            for choice in choices:
+                of = choice.trial
+                known = self._numbered(connection, _trials_of(of.task, of.target))
+                ids = {number: found.steps == of.steps for number, found in known}
                 same = next((number for number, equal in ids.items() if equal), None)
                 if same is not None:
-                    row = {"network": network, "target": target_key, "trial": same}
-                    connection.execute(insert(choice).values(**row, last=max(ids)))
+                    row = {"network": network, "target": target_key, "alone": choice.alone}
+                    connection.execute(insert(table).values(**row, trial=same, last=max(ids)))
 
-    def chosen(self, network: str, target_key: str) -> dict[str, Trial]:
-        """Return the trial of each task, by its key, that `choose` kept and that still holds."""
-        here = (choice.c.network == network) & (choice.c.target == target_key)
-        query = select(trial, choice.c.last).join(choice, choice.c.trial == trial.c.id).where(here)
+    def choices(self, network: str, target_key: str) -> dict[str, Choice]:
+        """Return what `choose` kept for each task, by its key, and still holds."""
+        here = (table.c.network == network) & (table.c.target == target_key)
+        query = select(trial, table.c.alone, table.c.last).join(table, table.c.trial == trial.c.id)
         with self._reading() as connection:
-            if not inspect(connection).has_table(choice.name):
+            if not inspect(connection).has_table(table.name):
                 return {}
-            lasts = {row["id"]: row["last"] for row in connection.execute(query).mappings()}
+            rows = connection.execute(query.where(here)).mappings().all()
+            how = {row["id"]: (row["alone"], row["last"]) for row in rows}
             return {
-                each.task: each
-                for number, each in self._numbered(connection, query)
-                if self._fastest(connection, each) <= lasts[number]
+                each.task: Choice(each, how[number][0])
+                for number, each in self._numbered(connection, query.where(here))
+                if self._fastest(connection, each) <= how[number][1]
             }
 
     def trials(self, task_key: str, target_key: str) -> list[Trial]:

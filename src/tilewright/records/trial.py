@@ -98,3 +98,11 @@ class Trial:
     def seconds(self) -> float | None:
         """The median of the repeats, or None if the candidate failed."""
         return self.outcome.median if isinstance(self.outcome, Measured) else None
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What a network does for a task: as a trial did, or `alone`, on one thread of several."""
+
+    trial: Trial
+    alone: bool = False
