@@ -504,3 +504,38 @@ def test_a_database_from_before_choices_takes_them(path: Path):
         assert records.choices("net", TARGET) == {}
         records.choose("net", TARGET, [Choice(known)])
         assert records.choices("net", TARGET) == {TASK: Choice(known)}
+
+
+@pytest.mark.parametrize(
+    ("column", "value"), [("last", None), ("last", "much"), ("alone", 2), ("alone", b"yes")]
+)
+def test_a_damaged_choice_is_none_and_is_told(path: Path, column: str, value: object):
+    with opened(path) as records:
+        records.add([trial(Measured((1e-3,), 0.0))])
+        records.choose("net", TARGET, [Choice(trial(Measured((1e-3,), 0.0)))])
+    with sqlite3.connect(path) as raw:
+        old = raw.execute("SELECT sql FROM sqlite_master WHERE name = 'choice'").fetchone()[0]
+        rows = raw.execute("SELECT * FROM choice").fetchall()
+        raw.execute("DROP TABLE choice")
+        raw.execute(old.replace(" NOT NULL", ""))
+        raw.executemany("INSERT INTO choice VALUES (?, ?, ?, ?, ?, ?)", rows)
+        raw.execute(f"UPDATE choice SET {column} = ?", (value,))
+    with Records(path) as records:
+        assert records.choices("net", TARGET) == {}
+        (told,) = records.damaged.values()
+        assert repr(value) in told
+
+
+def test_a_choice_of_a_trial_that_is_gone_or_damaged_is_none(path: Path):
+    with opened(path) as records:
+        records.add([trial(Measured((1e-3,), 0.0))])
+        records.choose("net", TARGET, [Choice(trial(Measured((1e-3,), 0.0)))])
+    with sqlite3.connect(path) as raw:
+        raw.execute("UPDATE trial SET steps = 'nonsense'")
+    with Records(path) as records:
+        assert records.choices("net", TARGET) == {}
+        assert records.damaged
+    with sqlite3.connect(path) as raw:
+        raw.execute("DELETE FROM trial")
+    with Records(path) as records:
+        assert records.choices("net", TARGET) == {}

@@ -126,7 +126,7 @@ choice = Table(
     Column("network", String, nullable=False),
     Column("target", String, nullable=False),
     Column("trial", Integer, ForeignKey("trial.id"), nullable=False),
-    Column("alone", Boolean, nullable=False),
+    Column("alone", Integer, nullable=False),
     Column("last", Integer, nullable=False),
     Index("choice_network", "network", "target"),
 )

@@ -150,7 +150,7 @@ class Records:
                 ids = {number: found.steps == of.steps for number, found in known}
                 same = next((number for number, equal in ids.items() if equal), None)
                 if same is not None:
-                    row = {"network": network, "target": target_key, "alone": choice.alone}
+                    row = {"network": network, "target": target_key, "alone": int(choice.alone)}
                     connection.execute(insert(table).values(**row, trial=same, last=max(ids)))
 
     def choices(self, network: str, target_key: str) -> dict[str, Choice]:
@@ -160,13 +160,15 @@ class Records:
         with self._reading() as connection:
             if not inspect(connection).has_table(table.name):
                 return {}
-            rows = connection.execute(query.where(here)).mappings().all()
-            how = {row["id"]: (row["alone"], row["last"]) for row in rows}
-            return {
-                each.task: Choice(each, how[number][0])
-                for number, each in self._numbered(connection, query.where(here))
-                if self._fastest(connection, each) <= how[number][1]
-            }
+            found = dict(self._numbered(connection, query.where(here)))
+            chosen: dict[str, Choice] = {}
+            for row in connection.execute(query.where(here)).mappings():
+                each, last, alone = found.get(row["id"]), row["last"], row["alone"]
+                if not isinstance(last, int) or alone not in (0, 1):
+                    self.damaged[f"choice of trial {row['id']}"] = f"it says {last!r}, {alone!r}"
+                elif each is not None and self._fastest(connection, each) <= last:
+                    chosen[each.task] = Choice(each, bool(alone))
+            return chosen
 
     def trials(self, task_key: str, target_key: str) -> list[Trial]:
         """Return every trial of a task on a target, oldest first; empty if it is unknown."""
