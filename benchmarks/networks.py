@@ -37,9 +37,10 @@ from benchmarks.side_by_side import (
 )
 from benchmarks.tables import OWN, Seconds, compared
 from benchmarks.timing import thread_counts
+from tilewright.graph.choices import known_as
 from tilewright.graph.compile import compile
 from tilewright.graph.model import load_onnx
-from tilewright.graph.rehearse import known_as, rehearse
+from tilewright.graph.rehearse import rehearse
 from tilewright.records.store import Records
 from tilewright.tuning.tune import tune
 

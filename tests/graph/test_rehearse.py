@@ -13,9 +13,10 @@ from tests.graph.models import floats, write
 import tilewright as tw
 from tilewright.errors import ArgumentError
 from tilewright.graph import rehearse as module
+from tilewright.graph.choices import known_as, usual
 from tilewright.graph.construct import Constructor
 from tilewright.graph.model import Model, load_onnx
-from tilewright.graph.rehearse import apart, known_as, rehearse, windows
+from tilewright.graph.rehearse import apart, rehearse, windows
 from tilewright.records.store import Records
 from tilewright.records.trial import Choice, Measured, Trial
 from tilewright.schedule.schedule import Schedule
@@ -93,8 +94,8 @@ def test_a_faster_trial_ends_a_choice(model: Model, records: Records):
     left = records.choices(known, where)
     assert task.key not in left
     assert len(left) == len(model.tasks()) - 1
-    usual = module.usual(model, model.tasks(), records)
-    assert usual[task.key].trial.seconds == 0.9e-6
+    now = usual(model, model.tasks(), records)
+    assert now[task.key].trial.seconds == 0.9e-6
 
 
 def test_a_choice_is_that_of_one_network_and_its_threads(model: Model, records: Records):

@@ -6,10 +6,10 @@ from pathlib import Path
 
 from tilewright.errors import ArgumentError, ModelError
 from tilewright.graph.budget import fit, way_of, ways
+from tilewright.graph.choices import usual
 from tilewright.graph.construct import Constructor
 from tilewright.graph.model import Model
 from tilewright.graph.module import Module
-from tilewright.graph.rehearse import usual
 from tilewright.records.store import Records
 from tilewright.runtime.artifact import check_runs_here
 from tilewright.runtime.memory import physical

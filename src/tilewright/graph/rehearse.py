@@ -8,43 +8,28 @@ tell apart, or that differ in kind, take turns inside of the network, and what w
 
 from __future__ import annotations
 
-import hashlib
-import math
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
 from statistics import median
 
 from tilewright.errors import ArgumentError
-from tilewright.graph.budget import Way, algorithm, way_of
+from tilewright.graph.choices import candidates, known_as
 from tilewright.graph.construct import Constructor
 from tilewright.graph.model import Model
 from tilewright.graph.module import Module
 from tilewright.graph.plan import views
 from tilewright.graph.random import random_inputs
 from tilewright.records.store import Records
-from tilewright.records.trial import Choice, Trial
-from tilewright.runtime.memory import physical
 from tilewright.runtime.threads import checked
-from tilewright.schedule.schedule import Schedule
 from tilewright.target import host
-from tilewright.tuning.balance import by_rows
 from tilewright.tuning.result import Rehearsal
-from tilewright.tuning.task import Task
 
 SECONDS = 30.0
-LOOK = 48  # the fastest trials of a task among which its candidates are
-ALIKE, KINDS = (
-    3,
-    3,
-)  # of a task: candidates that are fastest, and the fastest of so many other kinds
-WORST = 1.5  # times the fastest: by itself a candidate takes no longer
 PASSES = 2  # over all tasks
 SAMPLES, FEWEST = 24, 6  # runs of a candidate at most, and fewer than which say nothing
 GAIN = 0.01  # the share of its time, and its readers', by which a candidate has to be faster
-MEMORY = 0.125  # the share of this machine's memory that the constants of all candidates may take
 
 
 def rehearse(
@@ -73,7 +58,7 @@ def rehearse(
     if not number or not 0 < seconds < float("inf"):
         raise ArgumentError(f"cannot rehearse for {seconds!r} seconds: give a number above 0.")
     late = time.monotonic() + seconds
-    stage = _Stage(model, records, checked(threads, host().cores), seconds)
+    stage = _Stage(model, records, checked(threads, host().cores), late)
     first = now = [0] * len(stage.tasks)
     if stage.samples < FEWEST:
         return None
@@ -95,53 +80,20 @@ def rehearse(
     return Rehearsal(before, min(before, after), changed)
 
 
-def usual(model: Model, tasks: Sequence[Task], records: Records | None) -> dict[str, Choice]:
-    """Return what a network is compiled from, for each task on record by its key."""
-    if records is None or not tasks:
-        return {}
-    found = records.choices(known_as(model), tasks[0].where)
-    for task in tasks:
-        choice = found.pop(task.key, None)
-        if choice is None or not task.can_use(choice.trial):
-            best = task.best_trial(records)
-            choice = Choice(best) if best else None
-        if choice is not None:
-            found[task.key] = choice
-    return found
-
-
-def known_as(model: Model) -> str:
-    """Return what networks of the same work in the same order have in common."""
-    keys = (work.operator.expression().digest for work in model.bound if work is not None)
-    return hashlib.sha256(" ".join(keys).encode()).hexdigest()[:32]
-
-
-@dataclass(frozen=True, eq=False)
-class Candidate:
-    choice: Choice | None
-    way: Way
-
-
 class _Stage:
     """A network whose tasks are done in any of their candidates' ways, by a number for each task.
 
     The first candidate of a task is what is usual. `samples` is how often each can run.
     """
 
-    def __init__(self, model: Model, records: Records, threads: int, seconds: float) -> None:
+    def __init__(self, model: Model, records: Records, threads: int, late: float) -> None:
         self._model, self._records, self._threads = model, records, threads
         self._construct = Constructor(model, host(), threads)
         self.tasks = self._construct.tasks
-        now = usual(model, self.tasks, records)
-        self._candidates = _affordable(
-            [
-                candidates(task, now.get(task.key), records, held)
-                for task, held in zip(self.tasks, self._construct.held, strict=True)
-            ]
-        )
+        self._candidates = candidates(model, self._construct, records)
         self._windows = windows(model, self._construct.numbers)
         self._inputs = tuple(random_inputs(model.graph.inputs).values())
-        self.samples = self._affordable_samples(seconds)
+        self.samples = self._affordable_samples(late)
 
     @cached_property
     def groups(self) -> list[list[int]]:
@@ -149,15 +101,18 @@ class _Stage:
         open_tasks = [t for t, of in enumerate(self._candidates) if len(of) > 1]
         return apart(self._windows, open_tasks)
 
-    def _affordable_samples(self, seconds: float) -> int:
+    def _affordable_samples(self, late: float) -> int:
+        """Return how often each candidate can run if all is to be done when it is `late`."""
         modules = sum(max(len(self._candidates[t]) for t in group) for group in self.groups)
         if not modules:
             return 0
-        profile = self._module([0] * len(self.tasks)).profile(
-            *self._inputs, threads=self._threads, repeats=3
-        )
+        begin = time.monotonic()
+        module = self._module([0] * len(self.tasks))
+        compiling = (time.monotonic() - begin) / len(self.tasks) * sum(map(len, self._candidates))
+        profile = module.profile(*self._inputs, threads=self._threads, repeats=3)
         run = min(profile.whole.seconds) + sum(timed.least for timed in profile.calls)
-        return min(SAMPLES, int(seconds / (run * (PASSES * modules + 8))))
+        left = late - time.monotonic() - compiling
+        return min(SAMPLES, int(left / (run * (PASSES * modules + 8))))
 
     def chosen(self, now: list[int], group: Sequence[int]) -> list[int]:
         """Return what is fastest for the tasks of a group, with the others as they are `now`."""
@@ -223,66 +178,6 @@ def _middle(
         if turn[task] == candidate
         for seconds in calls[call]
     )
-
-
-def candidates(
-    task: Task, now: Choice | None, records: Records, held: Mapping[str, int]
-) -> list[Candidate]:
-    """Return what is worth a turn for a task, what is usual first.
-
-    That is the fastest few trials, the fastest of other kinds, and on several threads what is
-    fastest on one: little work may take longer to share out than to do.
-    """
-    if now is None:
-        return [Candidate(None, way_of(task, None, held))]
-    accept = _worth_a_turn(task, now.trial)
-    found = records.fastest(task.key, now.trial.target, LOOK, task.can_use)
-    others = [Choice(trial) for trial in (now.trial, *filter(accept, found))]
-    if task.threads > 1:
-        best = replace(task, threads=1).best_trial(records) or now.trial
-        others.insert(1, Choice(best, alone=True))
-    choices = [now, *(choice for choice in others if choice != now)]
-    return [Candidate(choice, way_of(task, choice, held)) for choice in choices]
-
-
-def _worth_a_turn(task: Task, usual: Trial) -> Callable[[Trial], bool]:
-    """Return what accepts the next trials of a task, which come fastest first."""
-    kinds = {_kind(usual, task.recorded(usual))}
-    alike, longest = 1, math.inf
-
-    def accept(trial: Trial) -> bool:
-        nonlocal alike, longest
-        assert trial.seconds is not None
-        longest = min(longest, WORST * trial.seconds)
-        if trial.steps == usual.steps or trial.seconds > longest:
-            return False
-        kind = _kind(trial, task.recorded(trial))
-        near, other = alike < ALIKE, kind not in kinds and len(kinds) <= KINDS
-        alike += near
-        if near or other:
-            kinds.add(kind)
-        return near or other
-
-    return accept
-
-
-def _kind(trial: Trial, schedule: Schedule) -> tuple[object, ...]:
-    """Return what tells apart schedules that a network may treat differently.
-
-    That is their algorithm, how threads share the result, and what they copy.
-    """
-    nest = schedule.loops
-    copied = sorted(b.source or b.name for b in nest.buffers if b.scope == "workspace")
-    return algorithm(trial), by_rows(nest), tuple(copied)
-
-
-def _affordable(choices: list[list[Candidate]]) -> list[list[Candidate]]:
-    """Return as many candidates of each task as the memory holds the constants of."""
-    room = MEMORY * physical()
-    count = max(map(len, choices), default=0)
-    while count > 1 and sum(c.way.nbytes for of in choices for c in of[:count]) > room:
-        count -= 1
-    return [of[:count] for of in choices]
 
 
 def windows(model: Model, numbers: Sequence[int]) -> list[frozenset[int]]:

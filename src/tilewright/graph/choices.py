@@ -1,0 +1,122 @@
+"""What a network does for each task: by what is on record, and what else is worth a try in it."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from tilewright.graph.budget import Way, algorithm, way_of
+from tilewright.graph.construct import Constructor
+from tilewright.graph.model import Model
+from tilewright.records.store import Records
+from tilewright.records.trial import Choice, Trial
+from tilewright.runtime.memory import physical
+from tilewright.schedule.schedule import Schedule
+from tilewright.tuning.balance import by_rows
+from tilewright.tuning.task import Task
+
+LOOK = 48  # the fastest trials of a task among which its candidates are
+ALIKE = 6  # candidates that are fastest
+KINDS = 3  # others, each the fastest of its kind
+WORST = 1.5  # times the fastest: by itself a candidate takes no longer
+MEMORY = 0.125  # the share of this machine's memory that the constants of all candidates may take
+
+
+def usual(model: Model, tasks: Sequence[Task], records: Records | None) -> dict[str, Choice]:
+    """Return what a network is compiled from, for each task on record by its key."""
+    if records is None or not tasks:
+        return {}
+    found = records.choices(known_as(model), tasks[0].where)
+    for task in tasks:
+        choice = found.pop(task.key, None)
+        if choice is None or not task.can_use(choice.trial):
+            best = task.best_trial(records)
+            choice = Choice(best) if best else None
+        if choice is not None:
+            found[task.key] = choice
+    return found
+
+
+def known_as(model: Model) -> str:
+    """Return what networks of the same work in the same order have in common."""
+    keys = (work.operator.expression().digest for work in model.bound if work is not None)
+    return hashlib.sha256(" ".join(keys).encode()).hexdigest()[:32]
+
+
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    choice: Choice | None
+    way: Way
+
+
+def candidates(model: Model, construct: Constructor, records: Records) -> list[list[Candidate]]:
+    """Return what is worth a turn for each task of a network, what is usual first."""
+    now = usual(model, construct.tasks, records)
+    return _affordable(
+        [
+            _of_task(task, now.get(task.key), records, held)
+            for task, held in zip(construct.tasks, construct.held, strict=True)
+        ]
+    )
+
+
+def _of_task(
+    task: Task, now: Choice | None, records: Records, held: Mapping[str, int]
+) -> list[Candidate]:
+    """Return what is worth a turn for a task, what is usual first.
+
+    That is the fastest few trials, the fastest of other kinds, and on several threads what is
+    fastest on one: little work may take longer to share out than to do.
+    """
+    if now is None:
+        return [Candidate(None, way_of(task, None, held))]
+    accept = _worth_a_turn(task, now.trial)
+    found = records.fastest(task.key, now.trial.target, LOOK, task.can_use)
+    others = [Choice(trial) for trial in (now.trial, *filter(accept, found))]
+    if task.threads > 1:
+        best = replace(task, threads=1).best_trial(records) or now.trial
+        others.insert(1, Choice(best, alone=True))
+    choices = [now, *(choice for choice in others if choice != now)]
+    return [Candidate(choice, way_of(task, choice, held)) for choice in choices]
+
+
+def _worth_a_turn(task: Task, usual: Trial) -> Callable[[Trial], bool]:
+    """Return what accepts the next trials of a task, which come fastest first."""
+    kinds = {_kind(usual, task.recorded(usual))}
+    alike, longest = 1, math.inf
+
+    def accept(trial: Trial) -> bool:
+        nonlocal alike, longest
+        assert trial.seconds is not None
+        longest = min(longest, WORST * trial.seconds)
+        if trial.steps == usual.steps or trial.seconds > longest:
+            return False
+        kind = _kind(trial, task.recorded(trial))
+        near, other = alike < ALIKE, kind not in kinds and len(kinds) <= KINDS
+        alike += near
+        if near or other:
+            kinds.add(kind)
+        return near or other
+
+    return accept
+
+
+def _kind(trial: Trial, schedule: Schedule) -> tuple[object, ...]:
+    """Return what tells apart schedules that a network may treat differently.
+
+    That is their algorithm, how threads share the result, and what they copy.
+    """
+    nest = schedule.loops
+    copied = sorted(b.source or b.name for b in nest.buffers if b.scope == "workspace")
+    return algorithm(trial), by_rows(nest), tuple(copied)
+
+
+def _affordable(choices: list[list[Candidate]]) -> list[list[Candidate]]:
+    """Return as many candidates of each task as the memory holds the constants of."""
+    room = MEMORY * physical()
+    count = max(map(len, choices), default=0)
+    while count > 1 and sum(c.way.nbytes for of in choices for c in of[:count]) > room:
+        count -= 1
+    return [of[:count] for of in choices]
