@@ -80,7 +80,7 @@ def test_what_is_faster_in_the_network_is_found_and_compiled(model: Model, recor
     times = [m.profile(x).whole.least for m in (fast, slow)]
     assert times[0] < times[1] / 2
     assert "-> " in str(made)
-    assert "other schedules for" in str(made)
+    assert "other schedules of" in str(made)
 
 
 def test_a_faster_trial_ends_a_choice(model: Model, records: Records):
@@ -104,6 +104,27 @@ def test_a_choice_is_that_of_one_network_and_its_threads(model: Model, records: 
     assert records.choices(known_as(model), where)
     assert records.choices("another", where) == {}
     assert records.choices(known_as(model), model.tasks(threads=2)[0].where) == {}
+
+
+def test_a_choice_beyond_the_tolerance_is_not_taken(tmp_path: Path):
+    rng = np.random.default_rng(0)
+    conv = helper.make_node("Conv", ["x", "w"], ["y"], pads=[1, 1, 1, 1])
+    path = write(
+        tmp_path / "conv.onnx", [conv], {"x": (1, 16, 8, 8)}, {"w": floats(rng, 16, 16, 3, 3)}
+    )
+    loose, strict = load_onnx(path), load_onnx(path, tolerance=0)
+    task = next(t for t in loose.tasks() if "conv" in t.name)
+    (same,) = (t for t in strict.tasks() if t.key == task.key)
+    rows = task.space.sample(np.random.default_rng(0), 99)
+    configs = map(task.space.config, rows)
+    config = next(c for c in configs if str(c["algorithm"]).startswith("winograd"))
+    assert known_as(loose) != known_as(strict)
+    with Records(tmp_path / "r.db") as made:
+        trial = put(made, task, task.schedule(config), 1e-6)
+        for model in (loose, strict):
+            made.choose(known_as(model), task.where, [Choice(trial)])
+        assert usual(loose, [task], made) == {task.key: Choice(trial)}
+        assert usual(strict, [same], made) == {}
 
 
 def test_nothing_to_choose_is_none(model: Model, tmp_path: Path):

@@ -40,13 +40,16 @@ def usual(model: Model, tasks: Sequence[Task], records: Records | None) -> dict[
 
 
 def known_as(model: Model) -> str:
-    """Return what networks of the same work in the same order have in common."""
-    keys = (work.operator.expression().digest for work in model.bound if work is not None)
-    return hashlib.sha256(" ".join(keys).encode()).hexdigest()[:32]
+    """Return what networks of the same work, order and tolerance have in common."""
+    keys = [work.operator.expression().digest for work in model.bound if work is not None]
+    told = " ".join([f"{model.tolerance:g}", *keys])
+    return hashlib.sha256(told.encode()).hexdigest()[:32]
 
 
 @dataclass(frozen=True, eq=False)
 class Candidate:
+    """A choice that may be made for a task, None where nothing is on record, and what it means."""
+
     choice: Choice | None
     way: Way
 

@@ -71,11 +71,12 @@ class Rehearsal:
     changed: tuple[str, ...]
 
     def __str__(self) -> str:
+        scale, unit = (1e3, "ms") if self.before >= 1e-3 else (1e6, "us")
         if not self.changed:
-            return f"{self.before * 1e3:.3f} ms; no other schedules were faster there"
+            return f"{self.before * scale:.3f} {unit}; no other schedules were faster there"
         count = f"{len(self.changed)} task{'s' * (len(self.changed) != 1)}"
-        times = f"{self.before * 1e3:.3f} -> {self.after * 1e3:.3f} ms"
-        return f"{times}, with other schedules for {count}, whose trials were nearly as fast"
+        times = f"{self.before * scale:.3f} -> {self.after * scale:.3f} {unit}"
+        return f"{times}, as other schedules of {count} are faster there than by themselves"
 
 
 @dataclass(frozen=True)
