@@ -140,7 +140,7 @@ def test_without_a_budget_it_goes_on_until_it_stops_paying(
 
     def once(*_: Any, trials: int | None, seconds: float | None, **_named: Any) -> Any:
         given.extend((trials, seconds))
-        return SimpleNamespace(sessions=())
+        return SimpleNamespace(sessions=(), rehearsal=None)
 
     monkeypatch.setattr("tilewright.tuning.tune.tune", once)
     path = save(build(image=32, width=8, blocks=(1,), classes=5), tmp_path / "m.onnx")
