@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +12,9 @@ from onnx import helper
 from tests.graph.models import floats, write
 
 import tilewright as tw
-from tilewright.errors import ArgumentError
+from tilewright.errors import ArgumentError, RecordsError
 from tilewright.graph import rehearse as module
-from tilewright.graph.choices import known_as, usual
+from tilewright.graph.choices import candidates, known_as, usual
 from tilewright.graph.construct import Constructor
 from tilewright.graph.model import Model, load_onnx
 from tilewright.graph.rehearse import apart, rehearse, windows
@@ -80,7 +81,7 @@ def test_what_is_faster_in_the_network_is_found_and_compiled(model: Model, recor
     times = [m.profile(x).whole.least for m in (fast, slow)]
     assert times[0] < times[1] / 2
     assert "-> " in str(made)
-    assert "other schedules of" in str(made)
+    assert "other schedules for" in str(made)
 
 
 def test_a_faster_trial_ends_a_choice(model: Model, records: Records):
@@ -157,6 +158,32 @@ def test_what_is_no_faster_as_a_whole_is_not_taken(
     chosen = records.choices(known_as(model), model.tasks()[0].where)
     assert plain(model, chosen) == [True, True, True]
     assert "no other schedules" in str(made)
+
+
+def test_what_was_fastest_already_is_told_from_what_was_not_timed(
+    model: Model, records: Records, monkeypatch: pytest.MonkeyPatch
+):
+    def timed(_: Any, turns: Any, samples: int) -> Any:
+        assert samples
+        return [([[1.0]] * 3, [2.0]) for _ in turns]
+
+    monkeypatch.setattr(module._Stage, "timed", timed)  # pyright: ignore[reportPrivateUsage]
+    made = rehearse(model, records, threads=1, seconds=np.int64(20))  # pyright: ignore[reportArgumentType]
+    assert made == Rehearsal(2.0, 2.0, ())
+
+
+def test_what_is_no_records_is_refused(model: Model, tmp_path: Path):
+    with pytest.raises(ArgumentError, match="cannot take schedules from 3"):
+        rehearse(model, 3)  # pyright: ignore[reportArgumentType]
+    with pytest.raises(RecordsError, match="no such file"):
+        rehearse(model, tmp_path / "none.db")
+
+
+def test_no_more_trials_are_looked_at_when_it_is_late(model: Model, records: Records):
+    construct = Constructor(model, host(), 1)
+    early, late = (candidates(model, construct, records, at) for at in (math.inf, 0.0))
+    assert [len(of) for of in early] == [2, 2, 2]
+    assert [len(of) for of in late] == [1, 1, 1]
 
 
 @pytest.mark.parametrize("seconds", [0, -1, float("inf"), float("nan"), "long", True])

@@ -78,6 +78,12 @@ def tune(
         _tell(out, sessions, limit)
         if rehearsal:
             out.print(f"in the network: {rehearsal}", markup=False, soft_wrap=True)
+        elif seconds is not None and progress.done and not stopped:
+            out.print(
+                "in the network: nothing was timed there, as there is nothing to choose or a tenth "
+                "of --seconds is too little; tilewright.rehearse(...) takes its own time.",
+                markup=False, soft_wrap=True,
+            )  # fmt: skip
     tell_damage(records)
     if stopped:
         out.print(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -17,7 +18,7 @@ from tilewright.schedule.schedule import Schedule
 from tilewright.tuning.balance import by_rows
 from tilewright.tuning.task import Task
 
-LOOK = 48  # the fastest trials of a task among which its candidates are
+LOOK = 24  # the fastest trials of a task among which its candidates are
 ALIKE = 6  # candidates that are fastest
 KINDS = 3  # others, each the fastest of its kind
 WORST = 1.5  # times the fastest: by itself a candidate takes no longer
@@ -54,49 +55,60 @@ class Candidate:
     way: Way
 
 
-def candidates(model: Model, construct: Constructor, records: Records) -> list[list[Candidate]]:
-    """Return what is worth a turn for each task of a network, what is usual first."""
+def candidates(
+    model: Model, construct: Constructor, records: Records, late: float
+) -> list[list[Candidate]]:
+    """Return what is worth a turn for each task of a network, what is usual first.
+
+    When it is `late` (`time.monotonic()`), no further trials are looked at.
+    """
     now = usual(model, construct.tasks, records)
     return _affordable(
         [
-            _of_task(task, now.get(task.key), records, held)
+            _of_task(task, now.get(task.key), records, held, late)
             for task, held in zip(construct.tasks, construct.held, strict=True)
         ]
     )
 
 
 def _of_task(
-    task: Task, now: Choice | None, records: Records, held: Mapping[str, int]
+    task: Task, now: Choice | None, records: Records, held: Mapping[str, int], late: float
 ) -> list[Candidate]:
     """Return what is worth a turn for a task, what is usual first.
 
     That is the fastest few trials, the fastest of other kinds, and on several threads what is
     fastest on one: little work may take longer to share out than to do.
     """
+    found = [Candidate(now, way_of(task, now, held))]
     if now is None:
-        return [Candidate(None, way_of(task, None, held))]
-    accept = _worth_a_turn(task, now.trial)
-    found = records.fastest(task.key, now.trial.target, LOOK, task.can_use)
-    others = [Choice(trial) for trial in (now.trial, *filter(accept, found))]
+        return found
     if task.threads > 1:
         best = replace(task, threads=1).best_trial(records) or now.trial
-        others.insert(1, Choice(best, alone=True))
-    choices = [now, *(choice for choice in others if choice != now)]
-    return [Candidate(choice, way_of(task, choice, held)) for choice in choices]
+        for choice in (Choice(now.trial), Choice(best, alone=True)):
+            if choice != now:
+                found.append(Candidate(choice, way_of(task, choice, held)))
+    accept = _worth_a_turn(task, now.trial, late)
+    for trial in records.fastest(task.key, now.trial.target, ALIKE + KINDS, accept):
+        choice = Choice(trial)
+        found.append(Candidate(choice, way_of(task, choice, held)))
+    return found
 
 
-def _worth_a_turn(task: Task, usual: Trial) -> Callable[[Trial], bool]:
+def _worth_a_turn(task: Task, now: Trial, late: float) -> Callable[[Trial], bool]:
     """Return what accepts the next trials of a task, which come fastest first."""
-    kinds = {_kind(usual, task.recorded(usual))}
-    alike, longest = 1, math.inf
+    kinds = {_kind(now, task.recorded(now))}
+    alike, looked, longest = 1, 0, math.inf
 
     def accept(trial: Trial) -> bool:
-        nonlocal alike, longest
+        nonlocal alike, looked, longest
         assert trial.seconds is not None
         longest = min(longest, WORST * trial.seconds)
-        if trial.steps == usual.steps or trial.seconds > longest:
+        looked += 1
+        over = looked > LOOK or trial.seconds > longest or time.monotonic() > late
+        schedule = None if over or trial.steps == now.steps else task.usable(trial)
+        if schedule is None:
             return False
-        kind = _kind(trial, task.recorded(trial))
+        kind = _kind(trial, schedule)
         near, other = alike < ALIKE, kind not in kinds and len(kinds) <= KINDS
         alike += near
         if near or other:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Sequence
 from functools import cached_property
+from numbers import Real
 from pathlib import Path
 from statistics import median
 
@@ -29,6 +30,7 @@ from tilewright.tuning.result import Rehearsal
 SECONDS = 30.0
 PASSES = 2  # over all tasks
 SAMPLES, FEWEST = 24, 6  # runs of a candidate at most, and fewer than which say nothing
+LOOKING = 0.3  # the share of the seconds in which trials are looked at
 GAIN = 0.01  # the share of its time, and its readers', by which a candidate has to be faster
 
 
@@ -42,9 +44,10 @@ def rehearse(
     """Time the best schedules on record inside of their network, and keep what is fastest there.
 
     `compile` takes it from then on, until a faster trial of that task comes. It takes up to about
-    so many `seconds`; None is returned if nothing is to be chosen, or a run of the network takes so
-    long that they are too few. Tuning a network ends with it; it is of use on its own for records
-    of other networks or machines. Inputs are random. Raise ArgumentError for no such records.
+    so many `seconds`. None is returned, and nothing chosen, if there is nothing to choose or so
+    little time that few runs of the network fit into it. Tuning a network ends with it; it is of
+    use on its own for records of other networks. Inputs are random. Raise ArgumentError for what is
+    no network or no number of seconds, RecordsError for a file that holds no records.
     """
     if not isinstance(model, Model):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ArgumentError(
@@ -54,15 +57,20 @@ def rehearse(
     if isinstance(records, str | Path):
         with Records(records, create=False) as opened:
             return rehearse(model, opened, threads=threads, seconds=seconds)
-    number = isinstance(seconds, int | float) and not isinstance(seconds, bool)  # pyright: ignore[reportUnnecessaryIsInstance]
+    if not isinstance(records, Records):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ArgumentError(
+            f"cannot take schedules from {records!r:.60} ({type(records).__name__}): give Records, "
+            "such as result.records, or the path of a database."
+        )
+    number = isinstance(seconds, Real) and not isinstance(seconds, bool)  # pyright: ignore[reportUnnecessaryIsInstance]
     if not number or not 0 < seconds < float("inf"):
         raise ArgumentError(f"cannot rehearse for {seconds!r} seconds: give a number above 0.")
-    late = time.monotonic() + seconds
-    stage = _Stage(model, records, checked(threads, host().cores), late)
+    stage = _Stage(model, records, checked(threads, host().cores), float(seconds))
+    late = stage.late
     first = now = [0] * len(stage.tasks)
     if stage.samples < FEWEST:
         return None
-    for _ in range(PASSES):
+    for _ in range(stage.passes):
         before = now
         for group in stage.groups:
             if time.monotonic() < late:
@@ -71,7 +79,8 @@ def rehearse(
             break
     if now == first:
         stage.keep(now)
-        return None
+        ((_, whole),) = stage.timed((first,), stage.samples)
+        return Rehearsal(median(whole), median(whole), ())
     (_, old), (_, new) = stage.timed((first, now), 4 * stage.samples)
     after, before = median(new), median(old)
     kept = now if after < before else first
@@ -83,17 +92,21 @@ def rehearse(
 class _Stage:
     """A network whose tasks are done in any of their candidates' ways, by a number for each task.
 
-    The first candidate of a task is what is usual. `samples` is how often each can run.
+    The first candidate of a task is what is usual. `samples` is how often each can run until it is
+    `late`.
     """
 
-    def __init__(self, model: Model, records: Records, threads: int, late: float) -> None:
+    def __init__(self, model: Model, records: Records, threads: int, seconds: float) -> None:
         self._model, self._records, self._threads = model, records, threads
         self._construct = Constructor(model, host(), threads)
         self.tasks = self._construct.tasks
-        self._candidates = candidates(model, self._construct, records)
+        now = time.monotonic()
+        self.late = now + seconds
+        self.passes = PASSES
+        self._candidates = candidates(model, self._construct, records, now + LOOKING * seconds)
         self._windows = windows(model, self._construct.numbers)
         self._inputs = tuple(random_inputs(model.graph.inputs).values())
-        self.samples = self._affordable_samples(late)
+        self.samples = self._affordable_samples()
 
     @cached_property
     def groups(self) -> list[list[int]]:
@@ -101,18 +114,28 @@ class _Stage:
         open_tasks = [t for t, of in enumerate(self._candidates) if len(of) > 1]
         return apart(self._windows, open_tasks)
 
-    def _affordable_samples(self, late: float) -> int:
-        """Return how often each candidate can run if all is to be done when it is `late`."""
-        modules = sum(max(len(self._candidates[t]) for t in group) for group in self.groups)
-        if not modules:
+    def _affordable_samples(self) -> int:
+        """Return how often each candidate can run before it is late.
+
+        Where that says nothing, there is one pass only, then fewer candidates of each task.
+        """
+        if not self.groups:
             return 0
         begin = time.monotonic()
         module = self._module([0] * len(self.tasks))
-        compiling = (time.monotonic() - begin) / len(self.tasks) * sum(map(len, self._candidates))
+        compiling = (time.monotonic() - begin) / len(self.tasks)
         profile = module.profile(*self._inputs, threads=self._threads, repeats=3)
         run = min(profile.whole.seconds) + sum(timed.least for timed in profile.calls)
-        left = late - time.monotonic() - compiling
-        return min(SAMPLES, int(left / (run * (PASSES * modules + 8))))
+        samples = 0
+        for self.passes, most in ((PASSES, None), (1, None), (1, 4), (1, 2)):
+            self._candidates = [of[:most] for of in self._candidates]
+            modules = sum(max(len(self._candidates[t]) for t in group) for group in self.groups)
+            others = sum(map(len, self._candidates)) - len(self.tasks)
+            left = self.late - time.monotonic() - compiling * others
+            samples = min(SAMPLES, int(left / (run * (self.passes * modules + 8))))
+            if samples >= FEWEST:
+                break
+        return samples
 
     def chosen(self, now: list[int], group: Sequence[int]) -> list[int]:
         """Return what is fastest for the tasks of a group, with the others as they are `now`."""

@@ -76,14 +76,14 @@ class Rehearsal:
             return f"{self.before * scale:.3f} {unit}; no other schedules were faster there"
         count = f"{len(self.changed)} task{'s' * (len(self.changed) != 1)}"
         times = f"{self.before * scale:.3f} -> {self.after * scale:.3f} {unit}"
-        return f"{times}, as other schedules of {count} are faster there than by themselves"
+        return f"{times}, by other schedules for {count} than trials alone would choose"
 
 
 @dataclass(frozen=True)
 class Result:
     """What tuning came to; `sessions` holds each task's curve, failures and best time.
 
-    `rehearsal` is that of a network in which something was to be chosen at the end.
+    `rehearsal` is that of a network; None where there was nothing to choose or too little time.
     """
 
     sessions: tuple[Session, ...]

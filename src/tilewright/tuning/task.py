@@ -186,7 +186,7 @@ class Task:
             seconds = _seconds(trial)
             if seconds >= min(least, near):
                 break
-            schedule = self._usable(trial)
+            schedule = self.usable(trial)
             if schedule is not None:
                 near = min(near, NEAR * seconds)
                 seconds += exchanged(schedule.loops, self.threads) / EXCHANGE
@@ -211,9 +211,10 @@ class Task:
 
     def can_use(self, trial: Trial) -> bool:
         """Whether the steps of a trial still make a schedule, within the operator's tolerance."""
-        return self._usable(trial) is not None
+        return self.usable(trial) is not None
 
-    def _usable(self, trial: Trial) -> Schedule | None:
+    def usable(self, trial: Trial) -> Schedule | None:
+        """Return the schedule of a trial if `can_use`, else None."""
         try:
             schedule = self.recorded(trial)
         except ScheduleError:
