@@ -104,16 +104,17 @@ def _tune(name: str, args: argparse.Namespace) -> None:
             trials = args.trials // (1 if threads == 1 else 5)
             tasks = network.tasks(threads=threads)
             held = sum(len(records.trials(task.key, task.where)) for task in tasks)
+            begin = time.perf_counter()
             if held < trials:
-                begin = time.perf_counter()
                 tune(network, trials=trials - held, records=records, threads=threads)
-                took = f"{trials - held} trials on {threads} thread(s) took"
-                print(f"\n{name}: {took} {time.perf_counter() - begin:.0f} s.", flush=True)
+                done = f"{trials - held} trials"
             elif not records.choices(known_as(network), tasks[0].where):
-                begin = time.perf_counter()
                 rehearse(network, records, threads=threads)
-                took = f"choosing in the network on {threads} thread(s) took"
-                print(f"\n{name}: {took} {time.perf_counter() - begin:.0f} s.", flush=True)
+                done = "choosing in the network"
+            else:
+                continue
+            took = f"{done} on {threads} thread(s) took {time.perf_counter() - begin:.0f} s."
+            print(f"\n{name}: {took}", flush=True)
 
 
 def write(path: Path, network: Network) -> None:

@@ -17,7 +17,6 @@ from tilewright.graph import Graph, Node, Value
 from tilewright.graph.onnx import load
 from tilewright.graph.passes import optimize
 from tilewright.graph.plan import (
-    ALIGNMENT,
     Need,
     Plan,
     View,
@@ -29,6 +28,7 @@ from tilewright.graph.plan import (
     views,
 )
 from tilewright.ops.program import Program
+from tilewright.runtime.memory import ALIGNMENT
 
 
 @st.composite

@@ -54,12 +54,13 @@ class Progress:
         count = counted_off(event)
         pace = f"{event.done / max(now - self._began, 1e-9):.1f}/s, {prospect(event)}"
         text = describe(event, self._peak)
-        self._bars.update(self._bar, completed=event.done, description=text, count=count, pace=pace)
+        last = event.total is not None and event.done >= event.total
+        shown = "timing the best again, and in the network" if last else text
+        self._bars.update(
+            self._bar, completed=event.done, description=shown, count=count, pace=pace
+        )
         self._unsaid = f"{count}, {pace}, {text}"
-        if event.total is not None and event.done >= event.total:
-            self._bars.update(self._bar, description="timing the best again, and in the network")
-            self._printed = -math.inf
-        if now - self._printed > _EVERY:
+        if last or now - self._printed > _EVERY:
             self._printed = now
             self._say()
 

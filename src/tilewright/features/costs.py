@@ -16,7 +16,7 @@ from tilewright import dtypes
 from tilewright.expr.parts import walk as parts_of
 from tilewright.expr.scalar import Binary, Cast, Scalar, Select, Unary
 from tilewright.features.extractor import of_nests
-from tilewright.features.loops import index_read, tile_depth
+from tilewright.features.loops import index_read, spans, tile_depth
 from tilewright.loops.nodes import Block, Buffer, Loop, Nest, product, walk
 from tilewright.loops.nodes import strides as strides_of
 from tilewright.schedule.schedule import Schedule
@@ -73,6 +73,7 @@ class _Tile:
 
     outer: tuple[Loop, ...]
     depth: int
+    extents: Array  # (loops, count)
     times: Array  # (loops + 1, count): how often what is so deep runs
     vector: Loop | None
     lanes: Array
@@ -81,15 +82,16 @@ class _Tile:
 
     @staticmethod
     def of(outer: tuple[Loop, ...], nbytes: int, count: int) -> _Tile:
-        times = np.ones((len(outer) + 1, count))
+        extents = np.ones((len(outer), count))
         for i, loop in enumerate(outer):
-            times[i + 1] = times[i] * loop.extent
+            extents[i] = loop.extent
+        times = np.concatenate([np.ones((1, count)), np.cumprod(extents, axis=0)])
         depth = tile_depth(outer)
         vector = next((loop for loop in outer[depth:] if loop.kind == "vectorize"), None)
         lanes = np.ones(count) * (vector.extent if vector else 1)
         vectors = np.ceil(lanes * nbytes / VECTOR) if vector else np.ones(count)
         copies = times[-1] / times[depth] / lanes * vectors
-        return _Tile(outer, depth, times, vector, lanes, vectors, copies)
+        return _Tile(outer, depth, extents, times, vector, lanes, vectors, copies)
 
 
 def _of_block(nest: Nest, outer: tuple[Loop, ...], block: Block, count: int) -> tuple[Array, Array]:
@@ -143,15 +145,10 @@ def _rows(numbers: tuple[Any, ...], count: int) -> Array:
 
 def _touched(buffer: Buffer, index: Any, tile: _Tile) -> tuple[Array, Array]:
     """Return a tile's elements, and (loops + 1, count) bytes in lines that each depth touches."""
-    place = {loop.name: depth for depth, loop in enumerate(tile.outer)}
     nbytes = dtypes.nbytes(buffer.dtype)
     elements, lines = np.ones(tile.times.shape), np.ones(tile.times.shape)
-    for d, (dimension, extent) in enumerate(zip(index, buffer.shape, strict=True)):
-        span = np.ones(tile.times.shape)
-        for name, coefficient in dimension.terms:
-            if name in place:
-                depth = place[name]
-                span[: depth + 1] += np.abs(coefficient) * (tile.outer[depth].extent - 1)
+    reached = spans(index, tile.outer, tile.extents)
+    for d, (span, extent) in enumerate(zip(reached, buffer.shape, strict=True)):
         span = np.minimum(span, extent)
         elements = elements * span
         last = d == len(buffer.shape) - 1

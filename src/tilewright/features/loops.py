@@ -101,14 +101,22 @@ def touched(
     buffer: Buffer, index: tuple[Affine, ...], outer: tuple[Loop, ...], extents: Array
 ) -> Array:
     """Return (loops, count): bytes that a loop and all loops inside of it touch of a buffer."""
+    return dtypes.nbytes(buffer.dtype) * spans(index, outer, extents)[:, :-1].prod(axis=0)
+
+
+def spans(index: tuple[Affine, ...], outer: tuple[Loop, ...], extents: Array) -> Array:
+    """Return (dimensions, loops + 1, count): how far a loop and all inside of it get in a buffer.
+
+    The last is what is inside of all loops: one element.
+    """
     place = {loop.name: depth for depth, loop in enumerate(outer)}
-    sizes = np.ones((len(index), *extents.shape))
+    sizes = np.ones((len(index), len(outer) + 1, extents.shape[1]))
     for d, dimension in enumerate(index):
         for name, coefficient in dimension.terms:
             if name in place:
                 depth = place[name]
                 sizes[d, : depth + 1] += abs(coefficient) * (extents[depth] - 1)
-    return dtypes.nbytes(buffer.dtype) * sizes.prod(axis=0)
+    return sizes
 
 
 def _strides(

@@ -23,10 +23,10 @@ from tilewright.graph.executable import (
 )
 from tilewright.graph.ir import Graph, Node
 from tilewright.graph.memory import verify
-from tilewright.graph.plan import Plan, aligned, plan
+from tilewright.graph.plan import Plan, plan
 from tilewright.loops.nodes import Buffer, product
 from tilewright.runtime.artifact import Artifact
-from tilewright.runtime.memory import together
+from tilewright.runtime.memory import padded, together
 from tilewright.target import RUN_CALLS, Target
 
 
@@ -146,7 +146,7 @@ def _nbytes(buffer: Buffer) -> int:
 
 
 def _room(place: str | Array | Buffer) -> int:
-    return aligned(_nbytes(place)) if isinstance(place, Buffer) else 0
+    return padded(_nbytes(place)) if isinstance(place, Buffer) else 0
 
 
 def _extent(calls: Sequence[Call], kernels: Sequence[Kernel]) -> int:
@@ -156,7 +156,7 @@ def _extent(calls: Sequence[Call], kernels: Sequence[Kernel]) -> int:
         for place, parameter in zip(call.places, kernels[call.kernel].parameters, strict=True)
         if place.region == "arena"
     ]
-    return aligned(max(ends, default=0))
+    return padded(max(ends, default=0))
 
 
 def sequence(calls: Sequence[Call], target: Target, *, shared: bool) -> Kernel:

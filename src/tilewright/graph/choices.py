@@ -6,12 +6,14 @@ import hashlib
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
+from typing import Any
 
 from tilewright.graph.budget import Way, algorithm, way_of
 from tilewright.graph.construct import Constructor
 from tilewright.graph.model import Model
-from tilewright.records.store import Records
+from tilewright.records.store import Records, opened
 from tilewright.records.trial import Choice, Trial
 from tilewright.runtime.memory import physical
 from tilewright.schedule.schedule import Schedule
@@ -23,6 +25,15 @@ ALIKE = 6  # candidates that are fastest
 KINDS = 3  # others, each the fastest of its kind
 WORST = 1.5  # times the fastest: by itself a candidate takes no longer
 MEMORY = 0.125  # the share of this machine's memory that the constants of all candidates may take
+
+
+def schedules_of(records: Any) -> AbstractContextManager[Records]:
+    """Return records that schedules are taken from, opened for a block if they are a path."""
+    return opened(
+        records,
+        f"cannot take schedules from {records!r:.60}",
+        "give Records, such as result.records, or the path of a database.",
+    )
 
 
 def usual(model: Model, tasks: Sequence[Task], records: Records | None) -> dict[str, Choice]:
@@ -87,16 +98,16 @@ def _of_task(
         for choice in (Choice(now.trial), Choice(best, alone=True)):
             if choice != now:
                 found.append(Candidate(choice, way_of(task, choice, held)))
-    accept = _worth_a_turn(task, now.trial, late)
+    accept = _worth_a_turn(task, now.trial, found[0].way.schedule, late)
     for trial in records.fastest(task.key, now.trial.target, ALIKE + KINDS, accept):
         choice = Choice(trial)
         found.append(Candidate(choice, way_of(task, choice, held)))
     return found
 
 
-def _worth_a_turn(task: Task, now: Trial, late: float) -> Callable[[Trial], bool]:
+def _worth_a_turn(task: Task, now: Trial, usual: Schedule, late: float) -> Callable[[Trial], bool]:
     """Return what accepts the next trials of a task, which come fastest first."""
-    kinds = {_kind(now, task.recorded(now))}
+    kinds = {_kind(now, usual)}
     alike, looked, longest = 1, 0, math.inf
 
     def accept(trial: Trial) -> bool:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 
 from tilewright.errors import ArgumentError, ModelError
 from tilewright.graph.budget import fit, way_of, ways
-from tilewright.graph.choices import usual
+from tilewright.graph.choices import schedules_of, usual
 from tilewright.graph.construct import Constructor
 from tilewright.graph.model import Model
 from tilewright.graph.module import Module
@@ -38,14 +39,17 @@ def compile(
             f"cannot compile {model!r:.60} ({type(model).__name__}): give a network, as in "
             "compile(load_onnx('model.onnx')); build(...) takes expressions and schedules."
         )
-    if isinstance(records, str | Path):
-        with Records(records, create=False) as opened:
-            return compile(model, opened, target=target, threads=threads, weight_bytes=weight_bytes)
-    if records is not None and not isinstance(records, Records):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise ArgumentError(
-            f"cannot take schedules from {records!r:.60} ({type(records).__name__}): give Records, "
-            "such as result.records, or the path of a database."
-        )
+    with nullcontext() if records is None else schedules_of(records) as known:
+        return _compiled(model, known, target, threads, weight_bytes)
+
+
+def _compiled(
+    model: Model,
+    records: Records | None,
+    target: Target | str | None,
+    threads: int | None,
+    weight_bytes: int | None,
+) -> Module:
     whole = isinstance(weight_bytes, int) and not isinstance(weight_bytes, bool)
     if weight_bytes is not None and not (whole and weight_bytes >= 0):
         raise ArgumentError(

@@ -12,7 +12,7 @@ from itertools import combinations
 
 from tilewright.errors import ModelError
 from tilewright.graph.executable import Executable, Parameter, Place, Region
-from tilewright.graph.plan import ALIGNMENT, aligned
+from tilewright.runtime.memory import ALIGNMENT, padded
 
 Span = tuple[int, int]
 
@@ -54,7 +54,7 @@ def verify(executable: Executable) -> Executable:
     missing = [v.name for i, v in enumerate(executable.outputs) if ("output", i) not in written]
     if missing:
         raise ModelError(f"nothing writes the outputs {', '.join(missing)}.")
-    if executable.arena != aligned(end):
+    if executable.arena != padded(end):
         raise ModelError(f"the calls use {end} bytes of an arena of {executable.arena}.")
     return executable
 

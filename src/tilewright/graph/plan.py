@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 
 from tilewright import dtypes
 from tilewright.graph.ir import Graph, Node, Value
-
-ALIGNMENT = 64  # bytes: a cache line, and the widest vector
+from tilewright.runtime.memory import padded
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,16 +59,7 @@ class Need:
 
     @property
     def size(self) -> int:
-        return aligned(self.nbytes)
-
-
-def aligned(nbytes: int) -> int:
-    """Return the next multiple of `ALIGNMENT`.
-
-    >>> aligned(0), aligned(1), aligned(64)
-    (0, 64, 64)
-    """
-    return -(-nbytes // ALIGNMENT) * ALIGNMENT
+        return padded(self.nbytes)
 
 
 def plan(graph: Graph, scratch: Mapping[int, int] | None = None) -> Plan:

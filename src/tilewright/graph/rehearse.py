@@ -16,7 +16,7 @@ from pathlib import Path
 from statistics import median
 
 from tilewright.errors import ArgumentError
-from tilewright.graph.choices import candidates, known_as
+from tilewright.graph.choices import candidates, known_as, schedules_of
 from tilewright.graph.construct import Constructor
 from tilewright.graph.model import Model
 from tilewright.graph.module import Module
@@ -26,8 +26,8 @@ from tilewright.records.store import Records
 from tilewright.runtime.threads import checked
 from tilewright.target import host
 from tilewright.tuning.result import Rehearsal
+from tilewright.tuning.tune import MOST_REHEARSING
 
-SECONDS = 30.0
 PASSES = 2  # over all tasks
 SAMPLES, FEWEST = 24, 6  # runs of a candidate at most, and fewer than which say nothing
 LOOKING = 0.3  # the share of the seconds in which trials are looked at
@@ -39,7 +39,7 @@ def rehearse(
     records: Records | str | Path,
     *,
     threads: int | None = None,
-    seconds: float = SECONDS,
+    seconds: float = MOST_REHEARSING,
 ) -> Rehearsal | None:
     """Time the best schedules on record inside of their network, and keep what is fastest there.
 
@@ -54,26 +54,24 @@ def rehearse(
             f"cannot rehearse {model!r:.60} ({type(model).__name__}): give a network, as in "
             "rehearse(load_onnx('model.onnx'), records)."
         )
-    if isinstance(records, str | Path):
-        with Records(records, create=False) as opened:
-            return rehearse(model, opened, threads=threads, seconds=seconds)
-    if not isinstance(records, Records):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise ArgumentError(
-            f"cannot take schedules from {records!r:.60} ({type(records).__name__}): give Records, "
-            "such as result.records, or the path of a database."
-        )
+    with schedules_of(records) as known:
+        return _rehearsed(model, known, threads, seconds)
+
+
+def _rehearsed(
+    model: Model, records: Records, threads: int | None, seconds: float
+) -> Rehearsal | None:
     number = isinstance(seconds, Real) and not isinstance(seconds, bool)  # pyright: ignore[reportUnnecessaryIsInstance]
     if not number or not 0 < seconds < float("inf"):
         raise ArgumentError(f"cannot rehearse for {seconds!r} seconds: give a number above 0.")
     stage = _Stage(model, records, checked(threads, host().cores), float(seconds))
-    late = stage.late
     first = now = [0] * len(stage.tasks)
     if stage.samples < FEWEST:
         return None
     for _ in range(stage.passes):
         before = now
         for group in stage.groups:
-            if time.monotonic() < late:
+            if time.monotonic() < stage.late:
                 now = stage.chosen(now, group)
         if now == before:
             break

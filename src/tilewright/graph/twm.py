@@ -36,10 +36,9 @@ from tilewright.graph.header import Reader, described, executable_of, target_of_
 from tilewright.graph.memory import verify
 from tilewright.graph.module import Module
 from tilewright.graph.paths import path_of
-from tilewright.graph.plan import aligned
 from tilewright.graph.whole import write
 from tilewright.runtime.artifact import check_runs_here
-from tilewright.runtime.memory import empty, physical
+from tilewright.runtime.memory import empty, padded, physical
 
 MAGIC = b"\x89TWM\r\n\x1a\n"
 VERSION = 2  # 1: kernels that took no team
@@ -101,9 +100,9 @@ def _pieces(executable: Executable) -> Iterator[bytes | memoryview]:
     spans, end = list[dict[str, Any]](), 0
     for part in parts:
         spans.append({"at": end, "bytes": part.nbytes, "sha256": _digest(part)})
-        end = aligned(end + part.nbytes)
+        end = padded(end + part.nbytes)
     header = json.dumps({**described(executable), "parts": spans}).encode()
-    first = aligned(_HEADER + len(header))
+    first = padded(_HEADER + len(header))
     start = _START.pack(MAGIC, VERSION, 0, first + end, len(header))
     yield start
     yield hashlib.sha256(start + header).digest()
@@ -111,7 +110,7 @@ def _pieces(executable: Executable) -> Iterator[bytes | memoryview]:
     yield bytes(first - _HEADER - len(header))
     for part in parts:
         yield part.data
-        yield bytes(aligned(part.nbytes) - part.nbytes)
+        yield bytes(padded(part.nbytes) - part.nbytes)
 
 
 def _digest(data: Array) -> str:
@@ -155,7 +154,7 @@ def _read(file: BufferedReader) -> _File:
     told = data[_HEADER : _HEADER + header].tobytes()
     if hashlib.sha256(start[: _START.size] + told).digest() != start[_START.size :]:
         raise ValueError("its header is damaged: its digest is another")
-    return _File(data, told, aligned(_HEADER + header))
+    return _File(data, told, padded(_HEADER + header))
 
 
 def _parsed(file: _File) -> Executable:
@@ -184,12 +183,12 @@ def _parts(file: _File, header: Any) -> list[Array]:
     for read in Reader("header", header).field("parts").each(lambda read: read):
         at = read.field("at").whole() + file.first
         nbytes = read.field("bytes").whole()
-        if at != end or aligned(at + nbytes) > file.data.nbytes:
+        if at != end or padded(at + nbytes) > file.data.nbytes:
             raise ValueError(f"{read.where} lies outside of its place")
         part = file.data[at : at + nbytes]
         if _digest(part) != read.field("sha256").text():
             raise ValueError(f"it is damaged: the digest of {read.where} is another")
-        end = aligned(at + nbytes)
+        end = padded(at + nbytes)
         _zeros(file.data[at + nbytes : end])
         found.append(part)
     if end != file.data.nbytes:

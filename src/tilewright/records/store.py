@@ -6,7 +6,7 @@ import math
 import statistics
 from collections import defaultdict
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from itertools import islice
 from pathlib import Path
 from typing import Any, Self
@@ -24,7 +24,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.exc import IntegrityError
 
-from tilewright.errors import RecordsError
+from tilewright.errors import ArgumentError, RecordsError
 from tilewright.records.connect import connect, explained, file_of, identity
 from tilewright.records.quality import Judged
 from tilewright.records.read import Damaged, task_values
@@ -32,6 +32,18 @@ from tilewright.records.schema import choice as table
 from tilewright.records.schema import from_row, meta, quality, task, to_row, trial
 from tilewright.records.summary import TaskSummary, summarise
 from tilewright.records.trial import Choice, Measured, Trial
+
+
+def opened(records: Any, refused: str, advice: str) -> AbstractContextManager[Records]:
+    """Return `records` as they are, or opened for a block if they are the path of a database.
+
+    Raise ArgumentError, which begins with `refused` and ends with `advice`, if they are neither.
+    """
+    if isinstance(records, str | Path):
+        return Records(records, create=False)
+    if not isinstance(records, Records):
+        raise ArgumentError(f"{refused} ({type(records).__name__}): {advice}")
+    return nullcontext(records)
 
 
 class Records:
@@ -102,8 +114,7 @@ class Records:
 
     def extend(self, of: Trial, seconds: Sequence[float]) -> None:
         """Add repeats that were taken later to a measured trial; its median is that of all."""
-        same = _of(of.task, of.target) & trial.c.median.is_not(None)
-        query = select(trial).where(same).order_by(trial.c.median, trial.c.id)
+        query = _fastest_first(of.task, of.target)
         with self._writing() as connection:
             for number, found in self._numbered(connection, query):
                 if found.config == dict(of.config) and isinstance(found.outcome, Measured):
@@ -160,13 +171,12 @@ class Records:
         with self._reading() as connection:
             if not inspect(connection).has_table(table.name):
                 return {}
-            found = dict(self._numbered(connection, query.where(here)))
             chosen: dict[str, Choice] = {}
-            for row in connection.execute(query.where(here)).mappings():
-                each, last, alone = found.get(row["id"]), row["last"], row["alone"]
+            for row, each in self._rows(connection, query.where(here)):
+                last, alone = row["last"], row["alone"]
                 if not isinstance(last, int) or alone not in (0, 1):
                     self.damaged[f"choice of trial {row['id']}"] = f"it says {last!r}, {alone!r}"
-                elif each is not None and self._fastest(connection, each) <= last:
+                elif self._fastest(connection, each) <= last:
                     chosen[each.task] = Choice(each, bool(alone))
             return chosen
 
@@ -190,11 +200,7 @@ class Records:
 
         Fastest first, the older one of equals; only as many are read as it takes.
         """
-        query = (
-            select(trial)
-            .where(_of(task_key, target_key), trial.c.median.is_not(None))
-            .order_by(trial.c.median, trial.c.id)
-        )
+        query = _fastest_first(task_key, target_key)
         with self._reading() as connection:
             return list(islice(filter(accept, self._read(connection, query)), count))
 
@@ -243,18 +249,21 @@ class Records:
 
     def _fastest(self, connection: Connection, of: Trial) -> int:
         """Return the number of the fastest trial of the same task."""
-        same = _of(of.task, of.target) & trial.c.median.is_not(None)
-        query = select(trial.c.id).where(same).order_by(trial.c.median, trial.c.id).limit(1)
-        return connection.scalar(query) or 0
+        return connection.scalar(_fastest_first(of.task, of.target, trial.c.id).limit(1)) or 0
 
     def _read(self, connection: Connection, query: Select[Any]) -> Iterator[Trial]:
         """Yield the trials of a query; rows that are damaged are left out, and kept in mind."""
-        return (each for _, each in self._numbered(connection, query))
+        return (each for _, each in self._rows(connection, query))
 
     def _numbered(self, connection: Connection, query: Select[Any]) -> Iterator[tuple[int, Trial]]:
+        return ((row["id"], each) for row, each in self._rows(connection, query))
+
+    def _rows(
+        self, connection: Connection, query: Select[Any]
+    ) -> Iterator[tuple[RowMapping, Trial]]:
         for row in connection.execute(query).mappings():
             try:
-                yield row["id"], from_row(row)
+                yield row, from_row(row)
             except Damaged as problem:
                 self.damaged[f"trial {row['id']}"] = str(problem)
 
@@ -303,6 +312,12 @@ class Records:
 
 def _of(task_key: str, target_key: str):
     return (trial.c.task == task_key) & (trial.c.target == target_key)
+
+
+def _fastest_first(task_key: str, target_key: str, *columns: Any) -> Select[Any]:
+    """Select measured trials, or some columns of theirs, by their medians, older ones first."""
+    measured = _of(task_key, target_key) & trial.c.median.is_not(None)
+    return select(*columns or (trial,)).where(measured).order_by(trial.c.median, trial.c.id)
 
 
 def _trials_of(task_key: str, target_key: str) -> Select[Any]:

@@ -12,7 +12,7 @@ import numpy as np
 
 from tilewright import dtypes
 
-ALIGNMENT = 64
+ALIGNMENT = 64  # bytes: a cache line, and the widest vector
 LARGE = 4 << 20  # bytes for which NumPy asks for large pages
 
 
@@ -40,6 +40,15 @@ def aligned(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     return copy
 
 
+def padded(nbytes: int) -> int:
+    """Return the next multiple of `ALIGNMENT`.
+
+    >>> padded(0), padded(1), padded(64)
+    (0, 64, 64)
+    """
+    return -(-nbytes // ALIGNMENT) * ALIGNMENT
+
+
 def together(arrays: Sequence[np.ndarray[Any, Any]]) -> list[np.ndarray[Any, Any]]:
     """Return arrays of bytes with the small ones copied into one block, each on a cache line.
 
@@ -49,7 +58,7 @@ def together(arrays: Sequence[np.ndarray[Any, Any]]) -> list[np.ndarray[Any, Any
     small = [i for i, array in enumerate(arrays) if array.nbytes < LARGE]
     begins = [0]
     for i in small:
-        begins.append(begins[-1] + -(-arrays[i].nbytes // ALIGNMENT) * ALIGNMENT)
+        begins.append(begins[-1] + padded(arrays[i].nbytes))
     block, placed = empty((begins[-1],), "uint8"), list(arrays)
     for i, begin in zip(small, begins, strict=False):
         placed[i] = block[begin : begin + arrays[i].nbytes]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ from tilewright.features import FEATURES
 from tilewright.features.extractor import Extractor
 from tilewright.models.bounds import can, within
 from tilewright.models.training import Training
-from tilewright.records.store import Records
+from tilewright.records.store import Records, opened
 from tilewright.records.trial import Measured, Trial
 from tilewright.search.history import without_failures
 from tilewright.space.config import Config
@@ -53,10 +52,12 @@ def learn(
     """
     _check(features, most, least)
     listed = each_once(tasks)
-    with _opened(records) as opened:
-        data, ran = _learnt(opened, listed, features, most)
+    with opened(
+        records, f"cannot learn from {records!r:.80}", "give Records, or the path of a database."
+    ) as known:
+        data, ran = _learnt(known, listed, features, most)
         if ran < least:
-            raise RecordsError(_too_few(opened, listed, ran, least))
+            raise RecordsError(_too_few(known, listed, ran, least))
     return data
 
 
@@ -81,17 +82,6 @@ def _check(features: Any, most: Any, least: Any) -> None:
             f"cannot learn from at least {least!r} trials: give a whole number, 0 if there need be "
             "none."
         )
-
-
-def _opened(records: Any) -> AbstractContextManager[Records]:
-    if isinstance(records, str | Path):
-        return Records(records, create=False)
-    if not isinstance(records, Records):
-        raise ArgumentError(
-            f"cannot learn from {records!r:.80} ({type(records).__name__}): give Records, or the "
-            "path of a database."
-        )
-    return nullcontext(records)
 
 
 def _learnt(

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from tilewright.codegen.llvm.team import one_region
 from tilewright.graph.executable import Copy, Executable, Place
-from tilewright.graph.plan import ALIGNMENT
+from tilewright.runtime.memory import ALIGNMENT
 from tilewright.runtime.threads import MAX_THREADS
 
 BAD_POINTER, BAD_THREADS = 1, 2

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from tilewright.errors import TargetError
 from tilewright.graph.executable import Array
-from tilewright.graph.plan import ALIGNMENT, aligned
+from tilewright.runtime.memory import ALIGNMENT, padded
 from tilewright.target import Target
 
 MACHINES = {"x86_64": 62, "aarch64": 183}  # e_machine
@@ -33,7 +33,7 @@ def offsets(weights: Sequence[Array]) -> list[int]:
     found, end = list[int](), 0
     for weight in weights:
         found.append(end)
-        end = aligned(end + weight.nbytes)
+        end = padded(end + weight.nbytes)
     return found
 
 
@@ -44,14 +44,14 @@ def write_weights(path: Path, symbol: str, weights: Sequence[Array], target: Tar
             f"cannot export code for {target.triple}: libraries are made for Linux on "
             f"{' and '.join(MACHINES)}."
         )
-    size = sum(aligned(weight.nbytes) for weight in weights)
+    size = sum(padded(weight.nbytes) for weight in weights)
     symbols = _SYMBOL.pack(0, 0, 0, 0, 0, 0)
     symbols += _SYMBOL.pack(1, _GLOBAL_OBJECT, _HIDDEN, 1, 0, size)
     names = b"\0" + symbol.encode() + b"\0" + _NAMES[1:]
     section = {name: names.index(name) for name in _NAMES.split(b"\0") if name}
-    first = aligned(_HEADER.size)
+    first = padded(_HEADER.size)
     table = first + size
-    end = aligned(table + len(symbols) + len(names))
+    end = padded(table + len(symbols) + len(names))
     sections = [
         _SECTION.pack(0, 0, 0, 0, 0, 0, 0, 0, 0, 0),
         _SECTION.pack(
@@ -73,6 +73,6 @@ def write_weights(path: Path, symbol: str, weights: Sequence[Array], target: Tar
         file.write(header.ljust(first, b"\0"))
         for weight in weights:
             file.write(weight.data)
-            file.write(bytes(aligned(weight.nbytes) - weight.nbytes))
+            file.write(bytes(padded(weight.nbytes) - weight.nbytes))
         file.write((symbols + names).ljust(end - table, b"\0"))
         file.writelines(sections)
