@@ -43,9 +43,8 @@ IMPLIED = {
 VECTOR_BYTES = (16, 32, 64)  # the registers that LLVM's targets have
 
 
-# What generated code may call of OpenMP's runtime: kernels, and the run of a whole network.
+# What a kernel may call of OpenMP's runtime.
 CALLS = ("GOMP_parallel", "omp_get_thread_num", "omp_get_num_threads")
-RUN_CALLS = (*CALLS, "omp_get_num_procs")
 
 
 @dataclass(frozen=True)

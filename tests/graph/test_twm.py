@@ -284,7 +284,7 @@ def test_no_header_makes_it_crash(data: st.DataObject, file: Path):
 def test_other_versions_are_refused(file: Path, tmp_path: Path):
     for version in 1, 9:
         path = rewritten(file, lambda _: None, tmp_path / "net.twm", version=version)
-        said = f"its format is {version}, and this tilewright reads 2.*compile the network and save"
+        said = f"its format is {version}, and this tilewright reads 3.*compile the network and save"
         with pytest.raises(ModelError, match=said):
             tw.load(path)
 

@@ -10,7 +10,7 @@ import numpy as np
 from tilewright import dtypes
 from tilewright.codegen.llvm.compile import object_code
 from tilewright.codegen.llvm.module import repeat
-from tilewright.codegen.llvm.team import one_region
+from tilewright.codegen.llvm.team import on_a_team
 from tilewright.graph.executable import (
     Array,
     Call,
@@ -27,7 +27,7 @@ from tilewright.graph.plan import Plan, plan
 from tilewright.loops.nodes import Buffer, product
 from tilewright.runtime.artifact import Artifact
 from tilewright.runtime.memory import padded, together
-from tilewright.target import RUN_CALLS, Target
+from tilewright.target import Target
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,25 +160,29 @@ def _extent(calls: Sequence[Call], kernels: Sequence[Kernel]) -> int:
 
 
 def sequence(calls: Sequence[Call], target: Target, *, shared: bool) -> Kernel:
-    """Return code that makes all calls, in order, from one table of addresses.
+    """Return code that makes all calls, in order, from one table of addresses, on a team or none.
 
     First in it are the addresses of the kernels, one for each call, then those of their places.
-    Kernels that have loops to share get one team for all of them.
     """
     lines = [
         f'target triple = "{target.triple}"',
-        "define void @net(ptr %table, i32 %threads) #0 {",
-        "  call void @team.run(ptr %table, i32 %threads)\n  ret void\n}",
-        "define internal void @walk(ptr %table, ptr %team) #0 {",
+        "define void @net(ptr %table, ptr %team) #0 {",
+        "  call void @team.walk(ptr %table, ptr %team)\n  ret void\n}",
+        *walk(calls),
+        repeat("net", "ptr %team"),
+        on_a_team(target, shared=shared),
+        "attributes #0 = { nounwind }",
     ]
-    start = len(calls)
+    return Kernel("net", object_code("\n".join(lines), target))
+
+
+def walk(calls: Sequence[Call]) -> list[str]:
+    """Return `walk(table, team)`, in which a team is ready."""
+    lines, start = ["define internal void @walk(ptr %table, ptr %team) #0 {"], len(calls)
     for i, call in enumerate(calls):
         lines.append(f"  %k{i} = getelementptr ptr, ptr %table, i64 {i}")
         lines.append(f"  %f{i} = load ptr, ptr %k{i}")
         lines.append(f"  %a{i} = getelementptr ptr, ptr %table, i64 {start}")
         lines.append(f"  call void %f{i}(ptr %a{i}, ptr %team)")
         start += len(call.places)
-    lines += ["  ret void", "}", repeat("net"), one_region(target, shared=shared)]
-    lines.append("attributes #0 = { nounwind }")
-    code = object_code("\n".join(lines), target)
-    return Kernel("net", code, calls=RUN_CALLS if shared else ())
+    return [*lines, "  ret void", "}"]

@@ -26,7 +26,7 @@ from tilewright.graph.executable import (
 )
 from tilewright.graph.ir import Value
 from tilewright.runtime.threads import MAX_THREADS
-from tilewright.target import RUN_CALLS, Target
+from tilewright.target import CALLS, Target
 
 T = TypeVar("T")
 MOST_BYTES = 1 << 48  # that any machine can address
@@ -169,7 +169,7 @@ def _read_kernel(read: Reader) -> Kernel:
         name,
         b"",
         tuple(read.field("parameters").each(_read_parameter)),
-        tuple(read.field("calls").each(lambda each: each.choice(RUN_CALLS))),
+        tuple(read.field("calls").each(lambda each: each.choice(CALLS))),
     )
 
 

@@ -10,6 +10,9 @@ from tilewright.errors import ModelError
 from tilewright.graph.executable import Executable, Kernel, Place
 from tilewright.runtime.artifact import Artifact
 from tilewright.runtime.load import Loaded, Loader
+from tilewright.runtime.teams import TEAMS, Code
+
+_RUN = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
 
 
 class Linked:
@@ -26,8 +29,14 @@ class Linked:
             _load(loader, kernel, executable, f"{kernel.name}.within")
             for kernel in executable.kernels
         ]
-        self._sequence = _load(loader, executable.sequence, executable)
-        self.run = self._sequence.run
+        shared = any(kernel.calls for kernel in executable.kernels)
+        team = ("team.work", "team.end") if shared else ()
+        self._sequence = _load(loader, executable.sequence, executable, *team)
+        self._run = _RUN(self._sequence.entry)
+        self._team: Code | None = None
+        if shared:
+            work, end = self._sequence.others
+            self._team = Code(work, end, self._sequence.held)
         self.bound: dict[Place, list[int]] = {}
         self._table: list[int] = [self._kernels[c.kernel].others[0] for c in executable.calls]
         self._in_arena: list[tuple[int, int]] = []
@@ -54,6 +63,17 @@ class Linked:
         for position, offset in self._in_arena:
             table[position] = arena + offset
         return table
+
+    def run(self, table: Any, threads: int) -> None:
+        """Make all calls, whose loops are shared out among so many threads."""
+        if self._team is None or threads == 1:
+            self._run(table, None)
+            return
+        team = TEAMS.borrow(threads, self._team)
+        try:
+            self._run(table, team.address)
+        finally:
+            TEAMS.give_back(team)
 
     def kernel(self, call: int, table: Any) -> Callable[[int], None]:
         """Return what runs the call of that number alone, with a number of threads."""

@@ -41,7 +41,7 @@ from tilewright.runtime.artifact import check_runs_here
 from tilewright.runtime.memory import empty, padded, physical
 
 MAGIC = b"\x89TWM\r\n\x1a\n"
-VERSION = 2  # 1: kernels that took no team
+VERSION = 3  # 1: kernels that took no team; 2: a region of OpenMP's for each run
 _START = struct.Struct("<8sIIQQ")
 _HEADER = _START.size + hashlib.sha256().digest_size  # where the header begins
 _MOST_HEADER = 1 << 28

@@ -198,16 +198,19 @@ def _entry(name: str, calls: list[str], parameters: tuple[Buffer, ...], *, share
     )
 
 
-def repeat(name: str) -> str:
-    """A loop that calls the entry `count` times, so that timing it costs no Python."""
+def repeat(name: str, last: str = "i32 %threads") -> str:
+    """A loop that calls the entry `count` times, so that timing it costs no Python.
+
+    `last` is what the entry takes besides its arguments.
+    """
     return "\n".join(
         [
-            f"define void @{name}.repeat(ptr %arguments, i32 %threads, i64 %count) #0 {{",
+            f"define void @{name}.repeat(ptr %arguments, {last}, i64 %count) #0 {{",
             "entry:",
             "  br label %again",
             "again:",
             "  %i = phi i64 [ 0, %entry ], [ %next, %again ]",
-            f"  call void @{name}(ptr %arguments, i32 %threads)",
+            f"  call void @{name}(ptr %arguments, {last})",
             "  %next = add i64 %i, 1",
             "  %more = icmp ult i64 %next, %count",
             "  br i1 %more, label %again, label %done",

@@ -2,9 +2,11 @@
 
 A kernel does not know where its threads come from: it hands each parallel loop to a *team*, memory
 that begins with the address of `void fork(ptr team, ptr share, ptr arguments)`. That returns when
-`void share(ptr arguments, i32 thread, i32 threads)` was called once on each thread. A kernel that
-is called by itself makes a team that opens a region of OpenMP's for each loop; the run of a network
-is one region as a whole, in which the threads wait for the next loop (`docs/decisions/0019`).
+`void share(ptr arguments, i32 thread, i32 threads)` was called once for each thread. A kernel that
+is called by itself makes a team that opens a region of OpenMP's for each loop. Through the run of a
+network a team stays: its threads wait for the next loop, and what a thread is late for the caller
+does (`docs/decisions/0019`, `0021`). In this process its threads are our own and outlive the run
+(`on_a_team`); in a library one region of OpenMP's lends them for a run (`one_region`).
 """
 
 from __future__ import annotations
@@ -18,19 +20,41 @@ declare i32 @omp_get_num_threads()"""
 
 # How often a thread looks for what it waits for before it lets others have the core, each time.
 # That takes some 20 us, in which a loop begins or ends if all threads have a core; where there are
-# more threads than cores, it is found out after FEW looks, as what is waited for needs the core.
+# more threads than cores, what is waited for needs the core, and only FEW looks are taken. As many
+# are taken before a share that nobody has begun is done by the caller.
 SPINS, FEW = 1000, 32
+# How often a thread that waits for a loop lets others have the core before it sleeps: that is 1 ms
+# or more, in which most networks come to their next loop, and programs to their next run.
+YIELDS = 2000
 LINE = 128  # bytes between what different threads write: two cache lines, which come as a pair
 _PAUSE = {
     "x86_64": ("call void @llvm.x86.sse2.pause()", "declare void @llvm.x86.sse2.pause()"),
     # `yield` does nothing on most of them; this takes about as long as `pause`.
     "aarch64": ("call void @llvm.aarch64.isb(i32 15)", "declare void @llvm.aarch64.isb(i32)"),
 }
+_FUTEX = {"x86_64": 202, "aarch64": 98}  # the number of the call of Linux; others never sleep
+_WAIT, _WAKE = 128, 129  # FUTEX_WAIT and FUTEX_WAKE, of threads of one process
 
-# Line 0 of a team: its fork, what `walk` is given, how many threads there are. Line 1: the number
-# of the loop that was forked last, its share and arguments; thread t > 0 says in line 1 + t which
-# it has done. Before the first of them all is zero; after the last comes one without a share.
-_STATE, _COUNT, _LOOP, _SHARE, _ARGUMENTS = 8, 16, LINE, LINE + 8, LINE + 16
+# Line 0 of a team: its fork, how many threads and cores there are, what `walk` is given. Line 1:
+# the number of the loop that was forked last, its share and arguments, how many threads sleep.
+# Thread t > 0 has line 1 + t: the last loop of which its share was begun, and was done. Before the
+# first loop all of these are zero; after the last comes one without a share.
+_COUNT, _CORES, _STATE = 8, 12, 16
+_LOOP, _SHARE, _ARGUMENTS, _SLEEPERS = LINE, LINE + 8, LINE + 16, LINE + 24
+_FIRST, _BEGUN, _DONE = 2 * LINE, 0, 8
+
+
+def size(threads: int) -> int:
+    """Return the bytes of a team, which are zero at first and begin at a multiple of LINE."""
+    return (threads + 1) * LINE
+
+
+def begun(threads: int, cores: int) -> bytes:
+    """Return the memory of a team of `threads` on `cores`, for `on_a_team`."""
+    start = bytearray(size(threads))
+    start[_COUNT : _COUNT + 4] = threads.to_bytes(4, "little")
+    start[_CORES : _CORES + 4] = cores.to_bytes(4, "little")
+    return bytes(start)
 
 
 def loop_by_loop(name: str, *, shared: bool) -> str:
@@ -88,7 +112,6 @@ define internal void @team.run(ptr %state, i32 %threads) #0 {
   call void @walk(ptr %state, ptr null)
   ret void
 }"""
-    pause, declared = _PAUSE.get(target.architecture, ("", ""))
     return f"""\
 define internal void @team.run(ptr %state, i32 %threads) #0 {{
   %several = icmp sgt i32 %threads, 1
@@ -102,108 +125,262 @@ many:
   %bytes = mul i64 %lines, {LINE}
   %team = alloca i8, i64 %bytes, align {LINE}
   call void @llvm.memset.p0.i64(ptr align {LINE} %team, i8 0, i64 %bytes, i1 false)
-  store ptr @team.fork, ptr %team
   %state.at = getelementptr i8, ptr %team, i64 {_STATE}
   store ptr %state, ptr %state.at
+  %cores = call i32 @omp_get_num_procs()
+  %cores.at = getelementptr i8, ptr %team, i64 {_CORES}
+  store i32 %cores, ptr %cores.at
   call void @GOMP_parallel(ptr @team.each, ptr %team, i32 %threads, i32 0)
   ret void
 }}
 define internal void @team.each(ptr %team) #0 {{
   %thread = call i32 @omp_get_thread_num()
-  %threads = call i32 @omp_get_num_threads()
-  %loop.at = getelementptr i8, ptr %team, i64 {_LOOP}
-  %share.at = getelementptr i8, ptr %team, i64 {_SHARE}
   %first = icmp eq i32 %thread, 0
   br i1 %first, label %lead, label %follow
 lead:
-  %state.at = getelementptr i8, ptr %team, i64 {_STATE}
-  %state = load ptr, ptr %state.at
+  %threads = call i32 @omp_get_num_threads()
   %count.at = getelementptr i8, ptr %team, i64 {_COUNT}
   store i32 %threads, ptr %count.at
+  %state.at = getelementptr i8, ptr %team, i64 {_STATE}
+  %state = load ptr, ptr %state.at
   %several = icmp sgt i32 %threads, 1
   %given = select i1 %several, ptr %team, ptr null
-  call void @walk(ptr %state, ptr %given)
-  %done = load i32, ptr %loop.at
-  %last = add i32 %done, 1
-  store ptr null, ptr %share.at
-  store atomic i32 %last, ptr %loop.at release, align 4
+  call void @team.walk(ptr %state, ptr %given)
+  call void @team.end(ptr %team)
   ret void
 follow:
-  %mine = zext i32 %thread to i64
-  %before = mul i64 %mine, {LINE}
-  %done.at = getelementptr i8, ptr %loop.at, i64 %before
-  %arguments.at = getelementptr i8, ptr %team, i64 {_ARGUMENTS}
-  br label %next
-next:
-  %old = phi i32 [ 0, %follow ], [ %loop, %work ]
-  %loop = add i32 %old, 1
-  call void @team.wait(ptr %loop.at, i32 %loop, i32 %threads)
-  %share = load ptr, ptr %share.at
-  %ended = icmp eq ptr %share, null
-  br i1 %ended, label %end, label %work
-work:
-  %arguments = load ptr, ptr %arguments.at
-  call void %share(ptr %arguments, i32 %thread, i32 %threads)
-  store atomic i32 %loop, ptr %done.at release, align 4
-  br label %next
-end:
+  call void @team.work(ptr %team, i32 %thread)
+  ret void
+}}
+{_team(target, "internal ")}
+{DECLARED}
+declare i32 @omp_get_num_procs()
+declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)"""
+
+
+def on_a_team(target: Target, *, shared: bool = True) -> str:
+    """Return `void team.walk(ptr state, ptr team)`, which is `walk(state, team)` on a team.
+
+    It lies where `begun` was written, or is null for the caller's thread alone, as it always is
+    where no kernel has a loop that is shared out. On each other thread `team.work(team, thread)`
+    is to be called, which returns when somebody has called `team.end(team)`. A run is right
+    however few of its threads are there.
+    """
+    if not shared:
+        return """\
+define internal void @team.walk(ptr %state, ptr %team) #0 {
+  call void @walk(ptr %state, ptr null)
+  ret void
+}"""
+    return _team(target, "")
+
+
+def _team(target: Target, linkage: str) -> str:
+    """Return what a team does, of which `team.work` and `team.end` may be called from outside.
+
+    A share is begun by who changes the number in its thread's line from that of the loop before
+    to that of this loop. So a thread that was late with what it read of an older loop begins none,
+    and what is read of a loop stays as it is until all of its shares are begun.
+    """
+    pause, declared = _PAUSE.get(target.architecture, ("", ""))
+    return f"""\
+define internal void @team.walk(ptr %state, ptr %team) #0 {{
+  %none = icmp eq ptr %team, null
+  br i1 %none, label %alone, label %many
+many:
+  store ptr @team.fork, ptr %team
+  br label %alone
+alone:
+  call void @walk(ptr %state, ptr %team)
   ret void
 }}
 define internal void @team.fork(ptr %team, ptr %share, ptr %arguments) #0 {{
 entry:
-  %loop.at = getelementptr i8, ptr %team, i64 {_LOOP}
-  %share.at = getelementptr i8, ptr %team, i64 {_SHARE}
-  %arguments.at = getelementptr i8, ptr %team, i64 {_ARGUMENTS}
   %count.at = getelementptr i8, ptr %team, i64 {_COUNT}
-  %old = load i32, ptr %loop.at
-  %loop = add i32 %old, 1
-  store ptr %share, ptr %share.at
-  store ptr %arguments, ptr %arguments.at
-  store atomic i32 %loop, ptr %loop.at release, align 4
   %threads = load i32, ptr %count.at
+  %loop = call i64 @team.tell(ptr %team, ptr %share, ptr %arguments)
   call void %share(ptr %arguments, i32 0, i32 %threads)
   br label %join
 join:
-  %thread = phi i32 [ 1, %entry ], [ %next, %join ]
-  %place = phi ptr [ %loop.at, %entry ], [ %done.at, %join ]
-  %done.at = getelementptr i8, ptr %place, i64 {LINE}
-  call void @team.wait(ptr %done.at, i32 %loop, i32 %threads)
-  %next = add i32 %thread, 1
-  %more = icmp slt i32 %next, %threads
-  br i1 %more, label %join, label %joined
-joined:
-  ret void
-}}
-define internal void @team.wait(ptr %place, i32 %wanted, i32 %threads) #0 {{
-entry:
+  %thread = phi i32 [ 1, %entry ], [ %thread.next, %joined ]
+  %looks = phi i32 [ {FEW}, %entry ], [ %looks.next, %joined ]
+  %mine = zext i32 %thread to i64
+  %before = mul i64 %mine, {LINE}
+  %begun.at = getelementptr i8, ptr %team, i64 %before
+  %begun.to = getelementptr i8, ptr %begun.at, i64 {_FIRST - LINE + _BEGUN}
+  %done.at = getelementptr i8, ptr %begun.at, i64 {_FIRST - LINE + _DONE}
   br label %look
 look:
-  %turn = phi i32 [ 0, %entry ], [ %next, %spin ], [ {SPINS}, %rest ]
-  %now = load atomic i32, ptr %place acquire, align 4
-  %there = icmp eq i32 %now, %wanted
-  br i1 %there, label %ready, label %wait
+  %turn = phi i32 [ 0, %join ], [ %next, %spin ]
+  %now = load atomic i64, ptr %done.at acquire, align 8
+  %there = icmp eq i64 %now, %loop
+  br i1 %there, label %joined, label %wait
 wait:
-  %long = icmp eq i32 %turn, {FEW}
-  br i1 %long, label %count, label %try
-count:
-  %cores = call i32 @omp_get_num_procs()
-  %room = icmp sle i32 %threads, %cores
-  br i1 %room, label %spin, label %rest
-try:
-  %early = icmp slt i32 %turn, {SPINS}
-  br i1 %early, label %spin, label %rest
+  %long = icmp sge i32 %turn, %looks
+  br i1 %long, label %late, label %spin
 spin:
   {pause}
   %next = add i32 %turn, 1
   br label %look
+late:
+  %begun = load atomic i64, ptr %begun.to monotonic, align 8
+  %theirs = icmp eq i64 %begun, %loop
+  br i1 %theirs, label %rest, label %claim
+claim:
+  %tried = cmpxchg ptr %begun.to, i64 %begun, i64 %loop acq_rel acquire, align 8
+  %ours = extractvalue {{ i64, i1 }} %tried, 1
+  br i1 %ours, label %help, label %rest
+help:
+  call void %share(ptr %arguments, i32 %thread, i32 %threads)
+  store atomic i64 %loop, ptr %done.at release, align 8
+  br label %joined
 rest:
+  call void @team.wait(ptr %team, ptr %done.at, i64 %loop)
+  br label %joined
+joined:
+  %looks.next = phi i32 [ %looks, %look ], [ 0, %help ], [ %looks, %rest ]
+  %thread.next = add i32 %thread, 1
+  %more = icmp slt i32 %thread.next, %threads
+  br i1 %more, label %join, label %ready
+ready:
+  ret void
+}}
+define internal i64 @team.tell(ptr %team, ptr %share, ptr %arguments) #0 {{
+  %loop.at = getelementptr i8, ptr %team, i64 {_LOOP}
+  %share.at = getelementptr i8, ptr %team, i64 {_SHARE}
+  %arguments.at = getelementptr i8, ptr %team, i64 {_ARGUMENTS}
+  %sleepers.at = getelementptr i8, ptr %team, i64 {_SLEEPERS}
+  %old = load i64, ptr %loop.at
+  %loop = add i64 %old, 1
+  store atomic ptr %share, ptr %share.at monotonic, align 8
+  store atomic ptr %arguments, ptr %arguments.at monotonic, align 8
+  store atomic i64 %loop, ptr %loop.at seq_cst, align 8
+  %sleepers = load atomic i32, ptr %sleepers.at seq_cst, align 4
+  %asleep = icmp ne i32 %sleepers, 0
+  br i1 %asleep, label %wake, label %told
+wake:
+  {_wake(target)}
+  br label %told
+told:
+  ret i64 %loop
+}}
+define {linkage}void @team.end(ptr %team) #0 {{
+  %ignored = call i64 @team.tell(ptr %team, ptr null, ptr null)
+  ret void
+}}
+define {linkage}void @team.work(ptr %team, i32 %thread) #0 {{
+entry:
+  %share.at = getelementptr i8, ptr %team, i64 {_SHARE}
+  %arguments.at = getelementptr i8, ptr %team, i64 {_ARGUMENTS}
+  %count.at = getelementptr i8, ptr %team, i64 {_COUNT}
+  %mine = zext i32 %thread to i64
+  %before = mul i64 %mine, {LINE}
+  %line = getelementptr i8, ptr %team, i64 %before
+  %begun.at = getelementptr i8, ptr %line, i64 {_FIRST - LINE + _BEGUN}
+  %done.at = getelementptr i8, ptr %line, i64 {_FIRST - LINE + _DONE}
+  br label %next
+next:
+  %begun = load atomic i64, ptr %begun.at acquire, align 8
+  %loop = call i64 @team.next(ptr %team, i64 %begun)
+  %share = load atomic ptr, ptr %share.at monotonic, align 8
+  %arguments = load atomic ptr, ptr %arguments.at monotonic, align 8
+  %threads = load i32, ptr %count.at
+  %tried = cmpxchg ptr %begun.at, i64 %begun, i64 %loop acq_rel acquire, align 8
+  %ours = extractvalue {{ i64, i1 }} %tried, 1
+  br i1 %ours, label %begin, label %next
+begin:
+  %ended = icmp eq ptr %share, null
+  br i1 %ended, label %end, label %work
+work:
+  call void %share(ptr %arguments, i32 %thread, i32 %threads)
+  store atomic i64 %loop, ptr %done.at release, align 8
+  br label %next
+end:
+  ret void
+}}
+define internal i64 @team.next(ptr %team, i64 %before) #0 {{
+entry:
+  %loop.at = getelementptr i8, ptr %team, i64 {_LOOP}
+  %sleepers.at = getelementptr i8, ptr %team, i64 {_SLEEPERS}
+  %first = call i32 @team.patience(ptr %team)
+  %limit = add i32 %first, {YIELDS}
+  br label %look
+look:
+  %turn = phi i32 [ 0, %entry ], [ %spun, %spin ], [ %yielded, %yield ], [ %first, %sleep ]
+  %now = load atomic i64, ptr %loop.at acquire, align 8
+  %same = icmp eq i64 %now, %before
+  br i1 %same, label %wait, label %there
+wait:
+  %early = icmp slt i32 %turn, %first
+  br i1 %early, label %spin, label %tired
+spin:
+  {pause}
+  %spun = add i32 %turn, 1
+  br label %look
+tired:
+  %awake = icmp slt i32 %turn, %limit
+  br i1 %awake, label %yield, label %sleep
+yield:
+  %ignored = call i32 @sched_yield()
+  %yielded = add i32 %turn, 1
+  br label %look
+sleep:
+  %more = atomicrmw add ptr %sleepers.at, i32 1 seq_cst
+  {_sleep(target)}
+  %less = atomicrmw sub ptr %sleepers.at, i32 1 seq_cst
+  br label %look
+there:
+  ret i64 %now
+}}
+define internal void @team.wait(ptr %team, ptr %place, i64 %wanted) #0 {{
+entry:
+  %limit = call i32 @team.patience(ptr %team)
+  br label %look
+look:
+  %turn = phi i32 [ 0, %entry ], [ %next, %spin ], [ %limit, %yield ]
+  %now = load atomic i64, ptr %place acquire, align 8
+  %there = icmp eq i64 %now, %wanted
+  br i1 %there, label %ready, label %wait
+wait:
+  %early = icmp slt i32 %turn, %limit
+  br i1 %early, label %spin, label %yield
+spin:
+  {pause}
+  %next = add i32 %turn, 1
+  br label %look
+yield:
   %ignored = call i32 @sched_yield()
   br label %look
 ready:
   ret void
 }}
-{DECLARED}
+define internal i32 @team.patience(ptr %team) #0 {{
+  %count.at = getelementptr i8, ptr %team, i64 {_COUNT}
+  %cores.at = getelementptr i8, ptr %team, i64 {_CORES}
+  %threads = load i32, ptr %count.at
+  %cores = load i32, ptr %cores.at
+  %room = icmp sle i32 %threads, %cores
+  %looks = select i1 %room, i32 {SPINS}, i32 {FEW}
+  ret i32 %looks
+}}
 {declared}
-declare i32 @omp_get_num_procs()
 declare i32 @sched_yield()
-declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)"""
+declare i64 @syscall(i64, ...)"""
+
+
+def _sleep(target: Target) -> str:
+    """Return a call that sleeps until `_wake` unless the number of the loop is another by then."""
+    number = _FUTEX.get(target.architecture)
+    return "%slept = call i32 @sched_yield()" if number is None else (
+        "%seen = trunc i64 %before to i32\n"
+        f"  %slept = call i64 (i64, ...) @syscall(i64 {number}, ptr %loop.at, i32 {_WAIT}, "
+        "i32 %seen, ptr null)"
+    )  # fmt: skip
+
+
+def _wake(target: Target) -> str:
+    number = _FUTEX.get(target.architecture)
+    return "" if number is None else (
+        f"%woken = call i64 (i64, ...) @syscall(i64 {number}, ptr %loop.at, i32 {_WAKE}, "
+        f"i32 {(1 << 31) - 1})"
+    )  # fmt: skip
