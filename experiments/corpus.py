@@ -1,8 +1,9 @@
 """Work drawn at random, for a model that is to know work it never saw.
 
 `corpus` always gives the same tasks: operators of sizes that networks have, on this machine with
-one and two threads, and as AVX2 code. What `benchmarks.workloads` has is left out, so that what a
-model of them says of that is an honest test.
+one and two threads, and as AVX2 code. `elsewhere` gives others, for one thread of a second machine,
+of all kinds alike. What `benchmarks.workloads` has is left out, so that what a model of them says
+of that is an honest test.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from tilewright import ops
 from tilewright.target import Target, host
 from tilewright.tuning.task import Operator, Task
 
-SEED = 20
+SEED, SECOND = 20, 21
 FLOPS = 1 << 18, 1 << 29  # the least and most operations of a task
 ELEMENTS = 1 << 23  # the most of an operand or a result
 CHANNELS = (8, 12, 16, 24, 32, 40, 48, 64, 72, 80, 96, 112, 128, 144, 160, 192, 224, 256, 320, 384,
@@ -28,25 +29,41 @@ IMAGES = (4, 5, 6, 7, 8, 10, 12, 13, 14, 15, 16, 17, 19, 20, 24, 26, 27, 28, 30,
 
 def corpus(count: int = 285, machine: Target | None = None) -> list[Task]:
     """Return the first `count` tasks; `machine` is what is not AVX2 code for, if not this one."""
-    rng = np.random.default_rng(SEED)
+    target = machine or host()
+
+    def placed(operator: Operator, rng: np.random.Generator) -> Task:
+        where = rng.random()
+        if where > 0.8:
+            return Task(operator, Target("x86-64-v3"))
+        return Task(operator, target, threads=1 if where < 0.6 else 2)
+
+    return _drawn(count, np.random.default_rng(SEED), list(SHARE_OF.values()), placed)
+
+
+def elsewhere(count: int = 160, machine: Target | None = None) -> list[Task]:
+    """Return the first `count` tasks, all kinds of work alike, on one thread of `machine`."""
+    target, kinds = machine or host(), len(SHARE_OF)
+    rng = np.random.default_rng(SECOND)
+    return _drawn(count, rng, [1 / kinds] * kinds, lambda operator, _: Task(operator, target))
+
+
+def _drawn(
+    count: int,
+    rng: np.random.Generator,
+    shares: list[float],
+    placed: Callable[[Operator, np.random.Generator], Task],
+) -> list[Task]:
     known = {task_of(work).key for work in WORK.values()}
     known |= {task_of(work).key for work in MOBILENET.values()}
-    tasks: list[Task] = []
+    families, tasks = tuple(SHARE_OF), list[Task]()
     while len(tasks) < count:
-        family = FAMILIES[int(rng.choice(len(FAMILIES), p=SHARES))]
-        task = _placed(family(rng), rng, machine)
+        family = families[int(rng.choice(len(families), p=shares))]
+        task = placed(family(rng), rng)
         sizes = [math.prod(t.shape) for t in (task.expression, *task.expression.inputs)]
         if FLOPS[0] <= task.flops <= FLOPS[1] and max(sizes) <= ELEMENTS and task.key not in known:
             known.add(task.key)
             tasks.append(task)
     return tasks
-
-
-def _placed(operator: Operator, rng: np.random.Generator, machine: Target | None) -> Task:
-    where = rng.random()
-    if where > 0.8:
-        return Task(operator, Target("x86-64-v3"))
-    return Task(operator, machine or host(), threads=1 if where < 0.6 else 2)
 
 
 def _one(rng: np.random.Generator, of: tuple[int, ...]) -> int:
@@ -141,4 +158,3 @@ SHARE_OF: dict[Family, float] = {
     _conv2d: 0.37, _depthwise: 0.1, _dense: 0.12, _matmul: 0.08, _other_convolution: 0.07,
     _rows: 0.14, _image: 0.08, _cell: 0.04,
 }  # fmt: skip
-FAMILIES, SHARES = tuple(SHARE_OF), tuple(SHARE_OF.values())

@@ -2,7 +2,8 @@
 
     python -m experiments.record --db experiments.db [--part corpus] [--part source] ...
 
-`corpus` are 64 trials each of 285 pieces of work drawn at random (experiments/corpus.py); `source`
+`corpus` are 64 trials each of 285 pieces of work drawn at random (experiments/corpus.py), and
+`elsewhere` of 160 others, which are meant for another machine; `source`
 are 3,400 trials each of C1 to C6, `held-out` 600 each of C7 to C12 and matmul-1024, `avx2` 400 each
 of C1 to C6 and C9 for x86-64-v3, all on one thread. Two thirds are random candidates, so that bad
 ones are known as well, and a third those that a guided search then asks for. What is on record
@@ -17,7 +18,7 @@ from typing import NamedTuple
 from benchmarks.workloads import WORK, task_of
 
 from experiments.command import options
-from experiments.corpus import corpus
+from experiments.corpus import corpus, elsewhere
 from tilewright.measure.local import Local
 from tilewright.records.store import Records
 from tilewright.search import RandomSearch
@@ -37,6 +38,7 @@ def _layers(names: str, target: Target | None = None) -> Callable[[], list[Task]
 
 PARTS = {
     "corpus": Part(corpus, 64),
+    "elsewhere": Part(elsewhere, 64),
     "source": Part(_layers("C1 C2 C3 C4 C5 C6"), 3400),
     "held-out": Part(_layers("C7 C8 C9 C10 C11 C12 matmul1024"), 600),
     "avx2": Part(_layers("C1 C2 C3 C4 C5 C6 C9", Target("x86-64-v3")), 400),
