@@ -22,8 +22,9 @@ from tilewright.target import host
 
 MB = 1_000_000
 HEAVY = (
-    "onnx", "sqlalchemy", "xgboost", "torch", "tilewright.codegen", "tilewright.tuning",
-    "tilewright.graph.onnx", "tilewright.graph.operators", "tilewright.graph.passes",
+    "onnx", "sqlalchemy", "xgboost", "torch", "tilewright.codegen.llvm.module",
+    "tilewright.codegen.llvm.compile", "tilewright.tuning", "tilewright.graph.onnx",
+    "tilewright.graph.operators", "tilewright.graph.passes",
     *["llvmlite"] * surely_runs(host()),
 )  # fmt: skip
 

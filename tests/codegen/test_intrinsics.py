@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.differential import check_compiled
+from tests.levels import HERE
 from tests.schedule.test_tensorize import grouped, product
 
 import tilewright as tw
@@ -108,7 +109,7 @@ def test_targets_without_it_are_refused(name: str) -> None:
 
 
 @pytest.mark.parametrize("types", [("uint8", "int8"), ("int8", "int8"), ("uint8", "uint8")])
-@pytest.mark.parametrize("level", ["x86-64", "x86-64-v3", "x86-64-v4", ""])
+@pytest.mark.parametrize("level", [*HERE, ""])
 def test_mixed_sums_need_no_instruction(types: tuple[str, str], level: str) -> None:
     s = Schedule(product(3, 37, 45, (*types, "int32"))).reorder("y", "k", "x").vectorize("x")
     target = Target(level) if level else tw.host()

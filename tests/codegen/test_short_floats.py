@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.levels import HERE
 
 import tilewright as tw
 from tilewright import Schedule, Target, dtypes
@@ -16,7 +17,7 @@ from tilewright.expr.rounding import rough
 from tilewright.loops.interpret import interpret
 
 SHORT = dtypes.SHORT_FLOATS
-LEVELS = ("x86-64", "x86-64-v3", "x86-64-v4", "")
+LEVELS = (*HERE, "")
 
 Array = np.ndarray[Any, Any]
 

@@ -20,6 +20,7 @@ from tilewright.models.quality import pairwise_accuracy
 from tilewright.models.treegru import Fitted
 from tilewright.ops.conv2d import Conv2d
 from tilewright.ops.dense import Dense
+from tilewright.target import Target
 from tilewright.testing import CostModelSuite
 from tilewright.tuning.guess import guess
 from tilewright.tuning.task import Task
@@ -136,7 +137,7 @@ def candidates(name: str) -> tuple[Features, Features, Features, Features]:
         "larger": Conv2d(1, 28, 28, 32, 32, (3, 3), pads=(1, 1, 1, 1), relu=True),
         "dense": Dense(24, 32, 48, bias=True),
     }
-    space = Task(operators[name]).space
+    space = Task(operators[name], Target("x86-64-v4")).space  # the same on each machine
     rows = space.sample(np.random.default_rng(0), 400)
     X, y = Tree().extract(space, rows), guess(space, rows)
     return X[:200], y[:200], X[200:], y[200:]
