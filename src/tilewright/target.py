@@ -72,7 +72,7 @@ class Target:
         _check(self)
 
     def _fill(self) -> None:
-        if self.name not in LEVELS:
+        if not isinstance(self.name, str) or self.name not in LEVELS:  # pyright: ignore[reportUnnecessaryIsInstance]
             raise TargetError(
                 f"unknown target {self.name!r}; name one of {', '.join(LEVELS)}, use host(), or "
                 "give triple, cpu, vector_bytes and registers."

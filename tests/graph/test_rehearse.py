@@ -24,6 +24,7 @@ from tilewright.schedule.schedule import Schedule
 from tilewright.target import host
 from tilewright.tuning.result import Rehearsal
 from tilewright.tuning.task import Task
+from tilewright.tuning.tune import tune
 
 
 @pytest.fixture(scope="module")
@@ -145,7 +146,7 @@ def test_what_is_no_faster_as_a_whole_is_not_taken(
     """Parts that seem faster, but are slower together, are given up."""
     stage = module._Stage  # pyright: ignore[reportPrivateUsage]
 
-    def timed(_: Any, turns: Any, samples: int) -> Any:
+    def timed(_: Any, turns: Any, samples: int, **__: Any) -> Any:
         assert samples
         calls = [[[1.0 - sum(turn) / 10]] * 3 for turn in turns]
         return [(of, [float(sum(turn))]) for of, turn in zip(calls, turns, strict=True)]
@@ -163,7 +164,7 @@ def test_what_is_no_faster_as_a_whole_is_not_taken(
 def test_what_was_fastest_already_is_told_from_what_was_not_timed(
     model: Model, records: Records, monkeypatch: pytest.MonkeyPatch
 ):
-    def timed(_: Any, turns: Any, samples: int) -> Any:
+    def timed(_: Any, turns: Any, samples: int, **__: Any) -> Any:
         assert samples
         return [([[1.0]] * 3, [2.0]) for _ in turns]
 
@@ -186,7 +187,39 @@ def test_no_more_trials_are_looked_at_when_it_is_late(model: Model, records: Rec
     assert [len(of) for of in late] == [1, 1, 1]
 
 
-@pytest.mark.parametrize("seconds", [0, -1, float("inf"), float("nan"), "long", True])
+def test_too_little_memory_loses_nothing_of_what_was_tuned(
+    model: Model, monkeypatch: pytest.MonkeyPatch
+):
+    def none(*_: Any) -> Any:
+        raise MemoryError("no room for 5 GB")
+
+    monkeypatch.setattr(module, "candidates", none)
+    with pytest.warns(UserWarning, match="was not rehearsed: there is too little .*no room for 5"):
+        result = tune(model, trials=6, records=Records(":memory:"))
+    assert result.rehearsal is None
+    assert sum(session.trials for session in result.sessions) == 6
+
+
+def test_what_takes_too_long_to_compile_is_not_timed(
+    model: Model, records: Records, monkeypatch: pytest.MonkeyPatch
+):
+    stage = module._Stage  # pyright: ignore[reportPrivateUsage]
+    make, made = stage._module, list[Any]()
+
+    def late(self: Any, numbers: Any) -> Any:
+        made.append(numbers)
+        if len(made) == 2:  # the first of a group
+            self.late = 0.0
+        return make(self, numbers)
+
+    monkeypatch.setattr(stage, "_module", late)
+    told = rehearse(model, records, threads=1, seconds=20)
+    assert told is not None
+    assert told.changed == ()
+    assert len(made) == 3, "what is usual is timed at the end"
+
+
+@pytest.mark.parametrize("seconds", [0, -1, 10**400, float("inf"), float("nan"), "long", True])
 def test_seconds_are_a_number_above_none(model: Model, records: Records, seconds: Any):
     with pytest.raises(ArgumentError, match="cannot rehearse for"):
         rehearse(model, records, seconds=seconds)
@@ -208,7 +241,7 @@ def test_little_work_is_left_to_one_thread_of_several(
     """All that is left alone is said to be faster; where it is, no loop of a kernel is shared."""
     stage = module._Stage  # pyright: ignore[reportPrivateUsage]
 
-    def timed(_: Any, turns: Any, samples: int) -> Any:
+    def timed(_: Any, turns: Any, samples: int, **__: Any) -> Any:
         assert samples
         return [([[1.0 - (of == 1) / 2] for of in turn], [1.0 - max(turn) / 2]) for turn in turns]
 

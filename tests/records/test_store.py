@@ -11,6 +11,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 from unittest.mock import Mock
@@ -488,6 +489,30 @@ def test_what_a_network_chose_replaces_what_it_chose_before(path: Path):
         assert records.choices("other", TARGET) == {}
 
 
+@pytest.mark.parametrize("later", [TARGET, f"{TARGET}/2t"])
+def test_a_choice_to_run_alone_ends_with_a_faster_trial_of_either_kind(path: Path, later: str):
+    one, two = (
+        replace(trial(Measured((s * 1e-3,), 0.0)), target=target)
+        for s, target in ((2, TARGET), (3, f"{TARGET}/2t"))
+    )
+    with opened(path) as records:
+        records.register(TASK, f"{TARGET}/2t", "the same", 1.0)
+        records.add([one, two])
+        records.choose("net", f"{TARGET}/2t", [Choice(one, alone=True)])
+        records.add([replace(two, outcome=Measured((4e-3,), 0.0))])
+        assert records.choices("net", f"{TARGET}/2t") == {TASK: Choice(one, alone=True)}
+        records.add([replace(two, target=later, outcome=Measured((1e-3,), 0.0))])
+        assert records.choices("net", f"{TARGET}/2t") == {}
+
+
+def test_records_that_cannot_be_written_say_so_when_asked(path: Path):
+    with opened(path) as records:
+        records.demand_writable()
+        path.unlink()
+        with pytest.raises(RecordsError, match="deleted or replaced"):
+            records.demand_writable()
+
+
 def test_what_is_not_on_record_is_not_chosen(path: Path):
     with opened(path) as records:
         records.choose("net", TARGET, [Choice(trial(Measured((1e-3,), 0.0)))])
@@ -536,6 +561,8 @@ def test_a_choice_of_a_trial_that_is_gone_or_damaged_is_none(path: Path):
         assert records.choices("net", TARGET) == {}
         assert records.damaged
     with sqlite3.connect(path) as raw:
+        (number,) = raw.execute("SELECT id FROM trial").fetchone()
         raw.execute("DELETE FROM trial")
     with Records(path) as records:
         assert records.choices("net", TARGET) == {}
+        assert records.damaged == {f"choice of trial {number}": "there is no such trial"}

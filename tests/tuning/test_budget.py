@@ -153,6 +153,8 @@ def test_a_least_gain_ends_runs_of_many_trials_too():
         ({"seconds": 0}, "for 0 seconds: give a number above 0"),
         ({"seconds": -1.5}, r"for -1\.5 seconds"),
         ({"seconds": float("inf")}, "for inf seconds"),
+        ({"seconds": 10**400}, "for 1000"),
+        ({"least_gain": 10**400}, "least_gain=1000"),
         ({"seconds": float("nan")}, "for nan seconds"),
         ({"seconds": "60"}, "for '60' seconds"),
         ({"seconds": True}, "for True seconds"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from tilewright import dtypes
@@ -27,7 +27,7 @@ class Reduce(Scalar):
 
 
 def reduce(kind: str, value: ScalarLike, over: Axis | Sequence[Axis]) -> Reduce:
-    axes = (over,) if isinstance(over, Axis) else tuple(over)
+    axes = tuple(over) if isinstance(over, Iterable) else (over,)
     body = scalar(value, "float32")
     if not axes:
         raise ExpressionError(f"{kind} of {body} over no axis: name one, made by reduce_axis.")

@@ -266,7 +266,13 @@ def _shape(name: str, shape: Sequence[int] | int) -> tuple[int, ...]:
 
 
 def _axis_names(function: Callable[..., Any], rank: int) -> list[str]:
-    parameters = list(inspect.signature(function).parameters.values())
+    try:
+        parameters = list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):
+        raise ExpressionError(
+            f"{function!r:.60} cannot fill a tensor: give a function of its axes, as in "
+            "lambda i, j: a[i, j] * 2."
+        ) from None
     if any(p.kind is p.VAR_POSITIONAL for p in parameters):
         return [f"i{d}" for d in range(rank)]
     if len(parameters) != rank:

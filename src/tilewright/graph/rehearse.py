@@ -8,10 +8,10 @@ tell apart, or that differ in kind, take turns inside of the network, and what w
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterable, Sequence
 from functools import cached_property
-from numbers import Real
 from pathlib import Path
 from statistics import median
 
@@ -22,6 +22,7 @@ from tilewright.graph.model import Model
 from tilewright.graph.module import Module
 from tilewright.graph.plan import views
 from tilewright.graph.random import random_inputs
+from tilewright.models.bounds import within
 from tilewright.records.store import Records
 from tilewright.runtime.threads import checked
 from tilewright.target import host
@@ -47,7 +48,8 @@ def rehearse(
     so many `seconds`. None is returned, and nothing chosen, if there is nothing to choose or so
     little time that few runs of the network fit into it. Tuning a network ends with it; it is of
     use on its own for records of other networks. Inputs are random. Raise ArgumentError for what is
-    no network or no number of seconds, RecordsError for a file that holds no records.
+    no network or no number of seconds, RecordsError for a file that holds no records, or that
+    cannot be written.
     """
     if not isinstance(model, Model):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ArgumentError(
@@ -61,10 +63,11 @@ def rehearse(
 def _rehearsed(
     model: Model, records: Records, threads: int | None, seconds: float
 ) -> Rehearsal | None:
-    number = isinstance(seconds, Real) and not isinstance(seconds, bool)  # pyright: ignore[reportUnnecessaryIsInstance]
-    if not number or not 0 < seconds < float("inf"):
+    if not within(seconds, 0) or not seconds:
         raise ArgumentError(f"cannot rehearse for {seconds!r} seconds: give a number above 0.")
-    stage = _Stage(model, records, checked(threads, host().cores), float(seconds))
+    count = checked(threads, host().cores)
+    records.demand_writable()
+    stage = _Stage(model, records, count, float(seconds))
     first = now = [0] * len(stage.tasks)
     if stage.samples < FEWEST:
         return None
@@ -142,7 +145,9 @@ class _Stage:
             [(i + v) % len(self._candidates[t]) if t in group else i for t, i in enumerate(now)]
             for v in range(count)
         ]
-        times = [calls for calls, _ in self.timed(turns, self.samples)]
+        times = [calls for calls, _ in self.timed(turns, self.samples, by=self.late)]
+        if not times:
+            return now
         best = list(now)
         for t in group:
             costs = [
@@ -155,10 +160,17 @@ class _Stage:
         return best
 
     def timed(
-        self, turns: Sequence[list[int]], samples: int
+        self, turns: Sequence[list[int]], samples: int, by: float = math.inf
     ) -> list[tuple[list[list[float]], list[float]]]:
-        """Run modules in turn; return for each the seconds of each call, and of whole runs."""
-        modules = [self._module(turn) for turn in turns]
+        """Run modules in turn; return for each the seconds of each call, and of whole runs.
+
+        That is nothing if it takes too long to compile them all `by` then, as large ones may.
+        """
+        modules: list[Module] = []
+        for turn in turns:
+            if time.monotonic() > by:
+                return []
+            modules.append(self._module(turn))
         calls = [[list[float]() for _ in module.calls] for module in modules]
         whole = [list[float]() for _ in modules]
         for number in range(-(-samples // FEWEST)):

@@ -15,6 +15,7 @@ import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from importlib import import_module
+from os import PathLike
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -54,7 +55,7 @@ def save(predictor: Predictor, path: str | Path, features: Columns, data: str = 
 
     `data` says for a reader what it was trained on. Raises `ModelError` for what cannot be packed.
     """
-    of = _described(features, data)
+    place, of = _place("save", path), _described(features, data)
     if not of.columns:
         raise ModelError(
             f"cannot save a model of {of.features}: its columns mean nothing in another space; "
@@ -70,14 +71,13 @@ def save(predictor: Predictor, path: str | Path, features: Columns, data: str = 
         "data": data,
         "predictor": _packed(predictor, blobs),
     }  # fmt: skip
-    path = Path(path)
-    beside = path.with_name(f"{path.name}.{os.getpid()}.part")
+    beside = place.with_name(f"{place.name}.{os.getpid()}.part")
     try:
         with zipfile.ZipFile(beside, "w", zipfile.ZIP_DEFLATED) as file:
             file.writestr(_HEADER, json.dumps(header, indent=1, allow_nan=False))
             for i, blob in enumerate(blobs):
                 file.writestr(str(i), blob)
-        beside.replace(path)
+        beside.replace(place)
     except OSError as error:
         raise ModelError(
             f"cannot save a model to {path}: {error.strerror or error}; give the path of a file in "
@@ -95,9 +95,10 @@ def load(
     Predictors of `tilewright.models` are known; those of others have to be among `classes`. Raises
     `ModelError` for other features or another version of them, and for a file that is damaged.
     """
+    wanted = _described(features, "")
     with _opened(path) as file:
         header = _header(file, path)
-        _demand_same(_about(header, path), _described(features, ""), path)
+        _demand_same(_about(header, path), wanted, path)
         known = {_path_of(each): each for each in classes}
         try:
             return _unpacked(header["predictor"], file, known)
@@ -130,7 +131,7 @@ def _damaged(path: str | Path, error: object) -> ModelError:
 
 def _opened(path: str | Path) -> zipfile.ZipFile:
     try:
-        return zipfile.ZipFile(path)
+        return zipfile.ZipFile(_place("load", path))
     except (FileNotFoundError, IsADirectoryError, PermissionError) as error:
         raise ModelError(
             f"cannot load {path}: {error.strerror}; give the path of a file that models.save wrote."
@@ -164,7 +165,20 @@ def _about(header: Mapping[str, Any], path: str | Path) -> About:
         raise _damaged(path, error) from error
 
 
+def _place(what: str, path: str | Path) -> Path:
+    if not isinstance(path, str | PathLike) or not Path(path).name:  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ModelError(
+            f"cannot {what} {path!r:.60}: it names no file; give a path, as 'my.model'."
+        )
+    return Path(path)
+
+
 def _described(features: Columns, data: str) -> About:
+    if not hasattr(features, "names") or not hasattr(features, "version"):
+        raise ModelError(
+            f"{features!r:.60} are no features: give the extractor that the model is for, such as "
+            "Relation()."
+        )
     digest = _digest("\n".join(features.names).encode())[:16]
     return About(repr(features), features.version, len(features.names), digest, data)
 

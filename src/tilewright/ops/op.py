@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, TypeVar
 
+from tilewright.errors import ArgumentError
 from tilewright.expr.tensor import Tensor
 from tilewright.schedule.schedule import Schedule
 
@@ -48,4 +49,9 @@ def op(make: Callable[..., Tensor]) -> Op:
     >>> scale(8).title
     'scale 8'
     """
+    if not callable(make):  # pyright: ignore[reportUnnecessaryComparison]
+        raise ArgumentError(
+            f"cannot make an operator of {make!r:.60} ({type(make).__name__}): give a function "
+            "that returns an expression."
+        )
     return Op(make)

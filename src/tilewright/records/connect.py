@@ -7,6 +7,7 @@ import sqlite3
 import time
 from collections.abc import Callable, Generator, Set
 from contextlib import contextmanager
+from os import PathLike
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -100,9 +101,9 @@ def _remedy(reason: str, create: bool) -> str:
 
 
 def _url(where: str | Path) -> URL:
-    if not str(where).strip():
+    if not isinstance(where, str | PathLike) or not str(where).strip():  # pyright: ignore[reportUnnecessaryIsInstance]
         raise RecordsError(
-            f"cannot open {str(where)!r}: it is no path; give that of an SQLite file."
+            f"cannot open {where!r:.60}: it is no path; give that of an SQLite file."
         )
     if isinstance(where, Path) or "://" not in where:
         return URL.create("sqlite", database=str(where))

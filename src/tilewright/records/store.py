@@ -17,6 +17,7 @@ from sqlalchemy import (
     RowMapping,
     Select,
     delete,
+    func,
     insert,
     inspect,
     select,
@@ -149,7 +150,8 @@ class Records:
         """Keep what was fastest for each task inside of a network, in place of earlier choices.
 
         `network` is what the network is known by, `target_key` where it ran; the trials are on
-        record. A choice holds until a trial of its task comes that is faster than all before it.
+        record. A choice holds until a trial of its task comes, there or where its own ran, that is
+        faster than all of them before it.
         """
         with self._writing() as connection:
             table.create(connection, checkfirst=True)
@@ -158,27 +160,36 @@ class Records:
             for choice in choices:
                 of = choice.trial
                 known = self._numbered(connection, _trials_of(of.task, of.target))
-                ids = {number: found.steps == of.steps for number, found in known}
-                same = next((number for number, equal in ids.items() if equal), None)
+                same = next((number for number, found in known if found.steps == of.steps), None)
                 if same is not None:
                     row = {"network": network, "target": target_key, "alone": int(choice.alone)}
-                    connection.execute(insert(table).values(**row, trial=same, last=max(ids)))
+                    last = connection.scalar(select(func.max(trial.c.id)))
+                    connection.execute(insert(table).values(**row, trial=same, last=last))
 
     def choices(self, network: str, target_key: str) -> dict[str, Choice]:
         """Return what `choose` kept for each task, by its key, and still holds."""
         here = (table.c.network == network) & (table.c.target == target_key)
-        query = select(trial, table.c.alone, table.c.last).join(table, table.c.trial == trial.c.id)
+        joined = table.outerjoin(trial, table.c.trial == trial.c.id)
+        query = select(trial, table.c.trial.label("of"), table.c.alone, table.c.last)
+        query = query.select_from(joined).where(here)
         with self._reading() as connection:
             if not inspect(connection).has_table(table.name):
                 return {}
             chosen: dict[str, Choice] = {}
-            for row, each in self._rows(connection, query.where(here)):
+            for row, each in self._rows(connection, query.where(trial.c.id.is_not(None))):
                 last, alone = row["last"], row["alone"]
                 if not isinstance(last, int) or alone not in (0, 1):
                     self.damaged[f"choice of trial {row['id']}"] = f"it says {last!r}, {alone!r}"
-                elif self._fastest(connection, each) <= last:
+                elif self._fastest(connection, each.task, {each.target, target_key}) <= last:
                     chosen[each.task] = Choice(each, bool(alone))
+            for row in connection.execute(query.where(trial.c.id.is_(None))).mappings():
+                self.damaged[f"choice of trial {row['of']}"] = "there is no such trial"
             return chosen
+
+    def demand_writable(self) -> None:
+        """Raise RecordsError where nothing can be written, before work is done that would be."""
+        with self._writing():
+            pass
 
     def trials(self, task_key: str, target_key: str) -> list[Trial]:
         """Return every trial of a task on a target, oldest first; empty if it is unknown."""
@@ -247,9 +258,10 @@ class Records:
         self.damaged[f"meta {key!r}"] = f"its value is {value!r}, no speed"
         return None
 
-    def _fastest(self, connection: Connection, of: Trial) -> int:
-        """Return the number of the fastest trial of the same task."""
-        return connection.scalar(_fastest_first(of.task, of.target, trial.c.id).limit(1)) or 0
+    def _fastest(self, connection: Connection, task_key: str, targets: Iterable[str]) -> int:
+        """Return the number of the last of the trials that are fastest, each on one target."""
+        queries = (_fastest_first(task_key, each, trial.c.id).limit(1) for each in targets)
+        return max(connection.scalar(query) or 0 for query in queries)
 
     def _read(self, connection: Connection, query: Select[Any]) -> Iterator[Trial]:
         """Yield the trials of a query; rows that are damaged are left out, and kept in mind."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import lru_cache
 from typing import Any, Protocol
 
@@ -87,6 +87,8 @@ class Schedule:
 
     def extent(self, loop: str) -> Extent:
         """Return how often a loop runs: an integer, or an array over the population."""
+        if not isinstance(loop, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+            find.refuse(self.loops, f"ask for the extent of {loop!r:.60}", "name a loop.")
         return find.loop(self.loops, loop, f"ask for the extent of {loop!r}").extent
 
     def split(self, loop: str, factors: Sequence[Extent]) -> Schedule:
@@ -196,6 +198,11 @@ class Schedule:
         `places` are applied by name.
         """
         made = Schedule(output)
+        if not isinstance(steps, Iterable):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ScheduleError(
+                f"cannot apply {steps!r:.60} ({type(steps).__name__}): give the steps that "
+                "schedule.to_json() returned."
+            )
         for entry in steps:
             made = made.apply(_step(entry, made.loops))
         return made
@@ -216,6 +223,10 @@ def _check_output(output: Any) -> None:
 
 def _checked(step: Step, nest: Nest) -> Step:
     """Return a step with NumPy's integers as Python's; refuse arguments of another type."""
+    if not is_dataclass(step) or isinstance(step, type):
+        find.refuse(
+            nest, f"apply {step!r:.60}", "give a step, a value such as Split('y', (64, 8))."
+        )
     changed: dict[str, Any] = {}
     for name, is_name in _arguments(type(step)).items():
         value = getattr(step, name)

@@ -6,11 +6,9 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
-
-import numpy as np
 
 from tilewright.errors import ArgumentError
+from tilewright.models.bounds import within
 
 LEAST_GAIN = 0.005  # of the whole time: what another batch of every task must promise
 CONFIRMING = 0.1  # the most that timing the best again may take, as a share of the seconds
@@ -29,18 +27,18 @@ class Budget:
     least_gain: float | None = None
 
     def __post_init__(self) -> None:
-        if self.trials is not None and not (_whole(self.trials) and self.trials >= 0):
+        if self.trials is not None and not within(self.trials, 0, whole=True):
             raise ArgumentError(
                 f"cannot tune with {self.trials!r} trials: give a whole number that is not "
                 "negative, or nothing to go on until it stops paying."
             )
-        if self.seconds is not None and not (_number(self.seconds) and 0 < self.seconds < math.inf):
+        if self.seconds is not None and not (within(self.seconds, 0) and self.seconds):
             raise ArgumentError(
                 f"cannot tune for {self.seconds!r} seconds: give a number above 0, or nothing "
                 "to go on until it stops paying."
             )
         if self.least_gain is not None and not (
-            _number(self.least_gain) and 0 < self.least_gain < 1
+            within(self.least_gain, 0, 1) and 0 < self.least_gain < 1
         ):
             raise ArgumentError(
                 f"cannot tune with least_gain={self.least_gain!r}: give the share of the whole "
@@ -112,11 +110,3 @@ class Meter:
     def pays(self, promise: float) -> bool:
         """Whether a promised gain, as a share of the whole time, is worth going on for."""
         return self.budget.least_gain is None or promise >= self.budget.least_gain
-
-
-def _whole(value: Any) -> bool:
-    return isinstance(value, int | np.integer) and not isinstance(value, bool)
-
-
-def _number(value: Any) -> bool:
-    return isinstance(value, int | float | np.number) and not isinstance(value, bool)

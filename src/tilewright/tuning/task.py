@@ -156,6 +156,11 @@ class Task:
 
     def best(self, records: Records | None) -> Schedule:
         """Return the fastest recorded schedule, or the fallback if nothing was measured."""
+        if not isinstance(records, Records | None):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ArgumentError(
+                f"cannot look for the best of {self.name} in {records!r:.60} "
+                f"({type(records).__name__}): give Records, such as Records('tuning.db')."
+            )
         trial = None if records is None else self.best_trial(records)
         return self.fallback() if trial is None else self.recorded(trial)
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import math
+import warnings
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from tilewright.errors import ArgumentError
 from tilewright.measure.local import Local, Measurer
 from tilewright.measure.peak import peak as measured_peak
+from tilewright.models.bounds import within
 from tilewright.records.store import Records
 from tilewright.runtime.artifact import check_runs_here
 from tilewright.runtime.threads import checked
@@ -21,7 +21,7 @@ from tilewright.target import host
 from tilewright.tuning.budget import Budget
 from tilewright.tuning.events import Watch, ignore
 from tilewright.tuning.kin import Kin
-from tilewright.tuning.result import Result, Tunable, each_once
+from tilewright.tuning.result import Rehearsal, Result, Tunable, each_once
 from tilewright.tuning.session import Session
 from tilewright.tuning.spend import spend
 
@@ -100,15 +100,35 @@ def tune(
     if not rehearse or not meter.done:
         return Result(sessions, opened)
     left = MOST_REHEARSING if seconds is None else min(MOST_REHEARSING, seconds - meter.elapsed)
-    return Result(sessions, opened, rehearse(opened, most, left) if left > 0 else None)
+    return Result(sessions, opened, _rehearsed(rehearse, opened, most, left))
+
+
+def _rehearsed(
+    rehearse: Callable[[Records, int, float], Rehearsal | None],
+    records: Records,
+    threads: int,
+    seconds: float,
+) -> Rehearsal | None:
+    """Rehearse if there is time; what was tuned is not lost where there is too little memory."""
+    if seconds <= 0:
+        return None
+    try:
+        return rehearse(records, threads, seconds)
+    except MemoryError as error:
+        warnings.warn(
+            f"the network was not rehearsed: there is too little memory for it ({error}). What was "
+            "tuned is on record; rehearse(...) it where there is more.",
+            stacklevel=3,
+        )
+        return None
 
 
 def _check(batch: Any, seed: Any, search: Any, peak: Any, measure: Any, watch: Any) -> None:
-    if not _whole(batch) or batch < 1:
+    if not within(batch, 1, whole=True):
         raise ArgumentError(
             f"cannot tune in batches of {batch!r}: give a whole number of at least 1."
         )
-    if not _whole(seed) or seed < 0:
+    if not within(seed, 0, whole=True):
         raise ArgumentError(
             f"cannot tune with seed {seed!r}: give a whole number that is not negative."
         )
@@ -118,8 +138,7 @@ def _check(batch: Any, seed: Any, search: Any, peak: Any, measure: Any, watch: A
             f"cannot search with {shown}: give a spec, such as search.RandomSearch() or "
             "search.Guided()."
         )
-    number = isinstance(peak, int | float | np.number) and not isinstance(peak, bool)
-    if peak is not None and not (number and 0 < peak < math.inf):
+    if peak is not None and not (within(peak, 0) and peak):
         raise ArgumentError(
             f"cannot tune with peak={peak!r}: give operations a second, more than none, or nothing "
             "to have it measured."
@@ -132,10 +151,6 @@ def _check(batch: Any, seed: Any, search: Any, peak: Any, measure: Any, watch: A
         raise ArgumentError(
             f"cannot watch with {watch!r:.80}: give a function of an Event, such as print."
         )
-
-
-def _whole(value: Any) -> bool:
-    return isinstance(value, int | np.integer) and not isinstance(value, bool)
 
 
 def _open(records: Records | str | Path | None) -> Records:
