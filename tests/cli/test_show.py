@@ -94,9 +94,10 @@ def test_the_database_of_tune_is_the_default(
 def test_a_given_peak_replaces_the_recorded_one(command: Command, db: str):
     _, out, _ = command("show", "--db", db, "--peak", "231.211008")
     assert "100%" in out
-    code, _, err = command("show", "--db", db, "--peak", "-3")
-    assert code == 2
-    assert "--peak" in err
+    for wrong in "-3", "inf", "nan":
+        code, _, err = command("show", "--db", db, "--peak", wrong)
+        assert code == 2
+        assert "--peak" in err
 
 
 def test_nothing_to_show(command: Command, db: str):

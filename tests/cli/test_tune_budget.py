@@ -176,14 +176,18 @@ def test_progress_says_what_is_left(left: float | None, promise: float, wanted: 
 
 @pytest.mark.parametrize("terminal", [False, True])
 @pytest.mark.parametrize("total", [3, None])
-def test_progress_of_either_kind_of_budget(terminal: bool, total: int | None):
+@pytest.mark.parametrize("width", [80, 160])
+def test_progress_of_either_kind_of_budget(terminal: bool, total: int | None, width: int):
     out = io.StringIO()
-    session = Session.open(Task(Dense(8, 8, 8)), RandomSearch(), Records(":memory:"), 0)
-    with Progress(Console(file=out, width=160, force_terminal=terminal), total, 1e11) as progress:
+    task = Task(Dense(128, 1024, 2048, bias=True, relu=True))
+    session = Session.open(task, RandomSearch(), Records(":memory:"), 0)
+    console = Console(file=out, width=width, force_terminal=terminal)
+    with Progress(console, total, 1e11) as progress:
         for done in (1, 2, 3):
             progress.watch(Event(done, total, session, [session], Measured((1.0,)), 5.0, 0.1))
     assert f"trial 3{'/3' if total else ''}" in out.getvalue()
     assert "5 s left" in out.getvalue()
+    assert ("timing" if total and terminal else "dense 12") in out.getvalue()
     assert list(progress.sessions) == [session]
 
 

@@ -27,7 +27,7 @@ def gains_table(sessions: Sequence[Session], peak: float | None) -> Table:
     from rich.text import Text
 
     table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("task", no_wrap=True)
+    table.add_column("task")  # in lines where it is long: names differ at their ends
     for column in _COLUMNS:
         table.add_column(column, justify="right", no_wrap=True)
     ranked = sorted(sessions, key=Outlook.of(sessions, peak).time, reverse=True)

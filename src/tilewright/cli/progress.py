@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from tilewright.tuning.session import Session
 
 _EVERY = 10.0  # seconds between lines where there is no terminal
+_BAR = 10  # characters of the bar
 
 
 class Progress:
@@ -38,7 +39,7 @@ class Progress:
         self.sessions: Sequence[Session] = ()
         self._bars = Bars(
             TextColumn("{task.fields[count]}"),
-            BarColumn(bar_width=20),
+            BarColumn(bar_width=_BAR),
             TextColumn("{task.fields[pace]}"),
             TextColumn("{task.description}", markup=False),
             console=out,
@@ -57,12 +58,18 @@ class Progress:
         last = event.total is not None and event.done >= event.total
         shown = "timing the best again, and in the network" if last else text
         self._bars.update(
-            self._bar, completed=event.done, description=shown, count=count, pace=pace
-        )
+            self._bar, completed=event.done, description=self._cut(shown, count + pace),
+            count=count, pace=pace,
+        )  # fmt: skip
         self._unsaid = f"{count}, {pace}, {text}"
         if last or now - self._printed > _EVERY:
             self._printed = now
             self._say()
+
+    def _cut(self, text: str, beside: str) -> str:
+        """Return what of a text a terminal has room for; the numbers beside it are whole."""
+        room = max(1, self._out.width - len(beside) - _BAR - 3)
+        return text if len(text) <= room else f"{text[: room - 1]}…"
 
     def _say(self) -> None:
         """Print the last line where none is redrawn."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -37,6 +38,8 @@ def show(
         tasks = [each for each in known if task in each.name]
         peaks = {each.target: records.peak(each.target) for each in tasks}
     tell_damage(records)
+    if peak is not None and not math.isfinite(peak):
+        raise ArgumentError(f"--peak {peak} is no speed: give the machine's peak in GFLOP/s.")
     if peak is not None:
         peaks = dict.fromkeys(peaks, peak * 1e9)
     if not tasks and known:
