@@ -2,24 +2,26 @@
 
     python -m experiments.pretrain [--db corpus.db] [--out src/tilewright/models/pretrained.model]
 
-It learns from trials of work drawn at random (`data/corpus.jsonl.xz`, or a database that
-`experiments.record --part corpus` filled). For the table (`pretrained.md`, of the recorded ones)
-the work is dealt into ten parts, and each is ranked by a model of the nine others: pairwise
-accuracy of all pairs and of those that differ by more than 5 %, and the speed of the candidate that
-scores best, of the random ones, as a share of the best that is known.
+It learns from trials of work drawn at random (`data/corpus.jsonl.xz` and `elsewhere.jsonl.xz`, of
+a second machine; or a database that `experiments.record --part corpus` filled). For the table
+(`pretrained.md`, of the recorded ones) the work is dealt into ten parts, and each is ranked by a
+model of the nine others: pairwise accuracy of all pairs and of those that differ by more than 5 %,
+and the speed of the candidate that scores best, of the random ones, as a share of the best that is
+known. `again` is how well half of the repeats of each candidate rank the other half.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import median
 
 import numpy as np
 
 from experiments.command import options
-from experiments.corpus import corpus
-from experiments.workloads import AVX512, DATA, read_trials
+from experiments.corpus import corpus, elsewhere
+from experiments.workloads import AVX512, DATA, ZEN3, read_trials
 from tilewright.features.extractor import of_nests
 from tilewright.loops.nodes import Nest
 from tilewright.models import Boosted, Ensemble, Training, save
@@ -27,12 +29,15 @@ from tilewright.models.pretrained import COSTS, PATH
 from tilewright.models.quality import pairwise_accuracy
 from tilewright.models.relative import Relative
 from tilewright.records.store import Records
+from tilewright.records.trial import Measured, Trial
 from tilewright.schedule.schedule import Schedule
 from tilewright.space.space import Population, Space
 from tilewright.tuning.guess import Array, cost
 from tilewright.tuning.learn import learn
+from tilewright.tuning.task import Task
 
 MODEL = Relative(Ensemble(Boosted(rounds=200, depth=4, columns=0.3), members=4))
+RECORDED = DATA / "corpus.jsonl.xz", DATA / "elsewhere.jsonl.xz"
 PARTS = 10
 NEAR = float(np.log2(1.05))  # speeds that differ by no more can hardly be told apart
 
@@ -61,19 +66,20 @@ def main() -> None:
     args = parser.parse_args()
     if args.db and not Path(args.db).is_file():
         parser.error(f"{args.db}: no such file")
-    records = Records(args.db) if args.db else read_trials(DATA / "corpus.jsonl.xz")
-    tasks = [t for t in corpus(machine=AVX512) if records.trials(t.key, t.where)]
-    names = [task.name.split()[0] for task in tasks]
+    records = Records(args.db) if args.db else read_trials(*RECORDED)
+    every = corpus(machine=AVX512) + elsewhere(machine=ZEN3)
+    tasks = [task for task in every if records.trials(task.key, task.where)]
     if len(tasks) < PARTS:
         parser.error(
             f"there are trials of {len(tasks)} of the corpus's tasks; {PARTS} are the least"
         )
     data = learn(records, tasks, Known())
-    text = table(names, data)
+    text = table(tasks, [again(records.trials(task.key, task.where)) for task in tasks], data)
     print(text)
     if not args.db:
         (Path(__file__).parent / "pretrained.md").write_text(text + "\n")
-    about = f"{len(data)} trials of {len(tasks)} tasks (experiments/data), {AVX512.key}"
+    where = ", ".join(sorted({task.target.key for task in tasks}))
+    about = f"{len(data)} trials of {len(tasks)} tasks (experiments/data), {where}"
     save(MODEL.fit(without_guess(data)), args.out, COSTS, about)
 
 
@@ -81,23 +87,33 @@ def without_guess(data: Training) -> Training:
     return Training(data.X[:, :-1].copy(), data.y, data.group, data.offset, data.weight)
 
 
-def table(names: list[str], data: Training) -> str:
+def table(tasks: Sequence[Task], bounds: Sequence[float], data: Training) -> str:
     """Return, as Markdown, by kind of work: tasks, accuracy and share, of the guess and of all."""
     found: dict[str, list[tuple[float, ...]]] = {}
     for group, qualities in held_out(data):
-        found.setdefault(names[group], []).append(qualities)
-    every = [q for each in found.values() for q in each]
+        task = tasks[group]
+        for name in task.name.split()[0], f"all of {task.target.name}", "all":
+            found.setdefault(name, []).append((bounds[group], *qualities))
     lines = [
-        "| work | tasks | accuracy: guess | model | beyond 5 %: guess | model "
+        "| work | tasks | again | accuracy: guess | model | beyond 5 %: guess | model "
         "| share: guess | model |",
-        "| --- |" + " --- |" * 7,
+        "| --- |" + " --- |" * 8,
     ]
-    for name, each in (*sorted(found.items()), ("all", every)):
-        accuracy = [np.mean([q[i] for q in each if q[i] == q[i]] or np.nan) for i in range(4)]
-        share = np.exp(np.log([q[4:] for q in each]).mean(axis=0))
+    for name in sorted(found, key=lambda name: (name.startswith("all"), name)):
+        each = found[name]
+        accuracy = [np.mean([q[i] for q in each if q[i] == q[i]] or np.nan) for i in range(5)]
+        share = np.exp(np.log([q[5:] for q in each]).mean(axis=0))
         cells = (*(f"{a:.3f}" for a in accuracy), *(f"{s:.1%}" for s in share))
         lines.append(f"| {name} | {len(each)} | " + " | ".join(cells) + " |")
     return "\n".join(lines)
+
+
+def again(trials: Sequence[Trial]) -> float:
+    """Return the accuracy with which every second repeat of the candidates ranks the others."""
+    repeats = [t.outcome.seconds for t in trials if isinstance(t.outcome, Measured)]
+    several = [seconds for seconds in repeats if len(seconds) > 1]
+    first, second = ([median(seconds[i::2]) for seconds in several] for i in range(2))
+    return pairwise_accuracy(first, second)
 
 
 def held_out(data: Training) -> Iterator[tuple[int, tuple[float, ...]]]:

@@ -45,6 +45,7 @@ AVX512 = Target(
     "znver5", "x86_64-unknown-linux-gnu", "znver5", ("+avx512f", "+avx512vnni", "+avx512bf16"),
     1, 64, 32,
 )  # fmt: skip
+ZEN3 = Target("znver3", "x86_64-unknown-linux-gnu", "znver3", ("+avx2", "+fma"), 1, 32, 16)
 AVX2 = Target("x86-64-v3")
 BATCH = 16
 ROUNDS = 3  # in which what led is timed again
@@ -225,13 +226,14 @@ def recorded() -> Records:
     return read_trials(DATA / "trials.jsonl.xz")
 
 
-def read_trials(path: Path) -> Records:
-    """Return the trials of a file of lines that is compressed, in memory."""
+def read_trials(*paths: Path) -> Records:
+    """Return the trials of files of lines that are compressed, in memory."""
+    records = Records(":memory:")
     with tempfile.TemporaryDirectory() as folder:
-        lines = Path(folder) / "trials.jsonl"
-        lines.write_bytes(lzma.decompress(path.read_bytes()))
-        records = Records(":memory:")
-        import_lines(records, lines)
+        for path in paths:
+            lines = Path(folder) / "trials.jsonl"
+            lines.write_bytes(lzma.decompress(path.read_bytes()))
+            import_lines(records, lines)
     return records
 
 
