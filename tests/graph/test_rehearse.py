@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from tilewright.errors import ArgumentError, RecordsError
 from tilewright.graph import rehearse as module
 from tilewright.graph.choices import candidates, known_as, usual
 from tilewright.graph.construct import Constructor
+from tilewright.graph.kernels import Bound
 from tilewright.graph.model import Model, load_onnx
 from tilewright.graph.rehearse import apart, rehearse, windows
 from tilewright.records.store import Records
@@ -127,6 +129,60 @@ def test_a_choice_beyond_the_tolerance_is_not_taken(tmp_path: Path):
             made.choose(known_as(model), task.where, [Choice(trial)])
         assert usual(loose, [task], made) == {task.key: Choice(trial)}
         assert usual(strict, [same], made) == {}
+
+
+def test_a_trial_that_cannot_be_used_ends_no_choice(model: Model, records: Records):
+    tasks = model.tasks()
+    chosen = [Choice(task.best_trial(records)) for task in tasks]
+    records.choose(known_as(model), tasks[0].where, chosen)
+    for task in tasks:
+        steps = [{"step": "Split", "loop": "nobody", "factors": [2, 2]}]
+        records.add([Trial(task.key, task.where, {}, steps, Measured((1e-9,)))])
+    assert usual(model, tasks, records) == {each.trial.task: each for each in chosen}
+
+
+@dataclass(frozen=True)
+class Positive:
+    """The work of a ReLU on 60 numbers, whose tensors have names of their own."""
+
+    name: str = "positive"
+
+    def expression(self) -> tw.Tensor:
+        Z = tw.tensor("Z", (60,))
+        return tw.compute("out", (60,), lambda n: tw.maximum(Z[n], 0.0))
+
+
+def test_equal_work_is_one_task_with_one_choice(tmp_path: Path):
+    """What differs in shapes that are views of one another, or in names, is the same work."""
+    path = write(
+        tmp_path / "relus.onnx",
+        [helper.make_node("Relu", [a], [b]) for a, b in zip("abc", "xyz", strict=True)],
+        {"a": (3, 4, 5), "b": (5, 3, 4), "c": (60,)},
+        {},
+        "xyz",
+    )
+    model = load_onnx(path)
+    last = model.bound[-1]
+    assert last
+    vars(model)["bound"] = (*model.bound[:-1], Bound(Positive(), {"Z": last.given["X0"]}))
+    (task,) = model.tasks()
+    assert task.weight == 3
+    rng = np.random.default_rng(0)
+    given = [rng.standard_normal(i.shape, np.float32) for i in model.graph.inputs]
+    with Records(tmp_path / "r.db") as records:
+        for seconds in 1e-6, 1.1e-6:
+            put(
+                records,
+                task,
+                task.schedule(task.space.config(task.space.sample(rng, 1)[0])),
+                seconds,
+            )
+        assert len(candidates(model, Constructor(model, host(), 1), records, math.inf)) == 1
+        assert rehearse(model, records, threads=1, seconds=20)
+        assert len(records.choices(known_as(model), task.where)) == 1
+        made = tw.compile(model, records, threads=1)(*given)
+    for got, x in zip(made, given, strict=True):
+        np.testing.assert_array_equal(got, np.maximum(x, 0))
 
 
 def test_nothing_to_choose_is_none(model: Model, tmp_path: Path):

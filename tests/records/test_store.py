@@ -489,28 +489,48 @@ def test_what_a_network_chose_replaces_what_it_chose_before(path: Path):
         assert records.choices("other", TARGET) == {}
 
 
-@pytest.mark.parametrize("later", [TARGET, f"{TARGET}/2t"])
-def test_a_choice_to_run_alone_ends_with_a_faster_trial_of_either_kind(path: Path, later: str):
-    one, two = (
-        replace(trial(Measured((s * 1e-3,), 0.0)), target=target)
-        for s, target in ((2, TARGET), (3, f"{TARGET}/2t"))
-    )
+def test_a_choice_holds_until_a_faster_trial_on_its_threads_or_the_networks(path: Path):
+    """Of two threads, a trial on one is chosen, to be left alone to one of them."""
+    two = f"{TARGET}/2t"
+
+    def put(target: str, milliseconds: float, config: int) -> Trial:
+        made = trial(Measured((milliseconds * 1e-3,), 0.0), config)
+        records.add([made := replace(made, target=target)])
+        return made
+
     with opened(path) as records:
-        records.register(TASK, f"{TARGET}/2t", "the same", 1.0)
-        records.add([one, two])
-        records.choose("net", f"{TARGET}/2t", [Choice(one, alone=True)])
-        records.add([replace(two, outcome=Measured((4e-3,), 0.0))])
-        assert records.choices("net", f"{TARGET}/2t") == {TASK: Choice(one, alone=True)}
-        records.add([replace(two, target=later, outcome=Measured((1e-3,), 0.0))])
-        assert records.choices("net", f"{TARGET}/2t") == {}
+        records.register(TASK, two, "matmul", 1.0)
+        chosen, _ = put(TARGET, 4, 0), put(two, 6, 1)
+        records.choose("net", two, [Choice(chosen, alone=True)])
+        held = {TASK: Choice(chosen, alone=True)}
+        put(two, 5, 2)  # the fastest on two, and slower than one
+        assert records.choices("net", two) == held
+        put(two, 3, 3)
+        assert records.choices("net", two) == {}
+        records.choose("net", two, [Choice(chosen, alone=True)])
+        put(two, 3.5, 4)  # no faster than what was known
+        assert records.choices("net", two) == held
+        put(TARGET, 3.5, 5)
+        assert records.choices("net", two) == {}
+
+
+def test_what_cannot_be_used_neither_is_chosen_nor_ends_a_choice(path: Path):
+    slow, fast = (trial(Measured((s * 1e-3,), 0.0), n) for n, s in enumerate((2, 1)))
+    with opened(path) as records:
+        records.add([slow])
+        records.choose("net", TARGET, [Choice(slow)])
+        records.add([fast])
+        assert records.choices("net", TARGET) == {}
+        assert records.choices("net", TARGET, lambda t: t == slow) == {TASK: Choice(slow)}
+        assert records.choices("net", TARGET, lambda t: t == fast) == {}
 
 
 def test_records_that_cannot_be_written_say_so_when_asked(path: Path):
     with opened(path) as records:
-        records.demand_writable()
+        records.check_writable()
         path.unlink()
         with pytest.raises(RecordsError, match="deleted or replaced"):
-            records.demand_writable()
+            records.check_writable()
 
 
 def test_what_is_not_on_record_is_not_chosen(path: Path):
@@ -561,8 +581,7 @@ def test_a_choice_of_a_trial_that_is_gone_or_damaged_is_none(path: Path):
         assert records.choices("net", TARGET) == {}
         assert records.damaged
     with sqlite3.connect(path) as raw:
-        (number,) = raw.execute("SELECT id FROM trial").fetchone()
         raw.execute("DELETE FROM trial")
     with Records(path) as records:
         assert records.choices("net", TARGET) == {}
-        assert records.damaged == {f"choice of trial {number}": "there is no such trial"}
+        assert records.damaged == {"choice 1": "its trial 1 is not on record"}

@@ -40,14 +40,13 @@ def usual(model: Model, tasks: Sequence[Task], records: Records | None) -> dict[
     """Return what a network is compiled from, for each task on record by its key."""
     if records is None or not tasks:
         return {}
-    found = records.choices(known_as(model), tasks[0].where)
-    for task in tasks:
-        choice = found.pop(task.key, None)
-        if choice is None or not task.can_use(choice.trial):
-            best = task.best_trial(records)
-            choice = Choice(best) if best else None
-        if choice is not None:
-            found[task.key] = choice
+    of = {task.key: task for task in tasks}
+    found = records.choices(
+        known_as(model), tasks[0].where, lambda t: t.task in of and of[t.task].can_use(t)
+    )
+    for key, task in of.items():
+        if key not in found and (best := task.best_trial(records)):
+            found[key] = Choice(best)
     return found
 
 

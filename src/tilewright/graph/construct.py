@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from tilewright.loops.nodes import Buffer
 from tilewright.runtime.artifact import Artifact, compile_nest
 from tilewright.runtime.memory import aligned
 from tilewright.target import Target
-from tilewright.tuning.task import Operator
+from tilewright.tuning.task import Task
 
 
 class Constructor:
@@ -32,36 +32,31 @@ class Constructor:
     def __init__(self, model: Model, target: Target, threads: int) -> None:
         self._model, self._target, self._threads = model, target, threads
         self.tasks = model.tasks(target, threads)
-        arrays: dict[Operator, dict[str, set[int]]] = {}
-        for work in model.bound:
-            if work is not None:
-                of = arrays.setdefault(work.operator, defaultdict(set))
-                for tensor, value in work.given.items():
-                    array = _constant(model.graph, value)
-                    if array is not None:
-                        of[tensor].add(id(array))
-        self._operators = tuple(arrays)
-        places = {operator: i for i, operator in enumerate(arrays)}
-        self.numbers = [places[work.operator] for work in model.bound if work is not None]
-        self.held = [{name: len(ids) for name, ids in of.items()} for of in arrays.values()]
+        self._works = list(_works(model, self.tasks))
+        arrays = [defaultdict[str, set[int]](set) for _ in self.tasks]
+        for _, work, number in self._works:
+            for tensor, value in work.given.items():
+                array = _constant(model.graph, value)
+                if array is not None:
+                    arrays[number][tensor].add(id(array))
+        self.numbers = [number for _, _, number in self._works]
+        self.held = [{name: len(ids) for name, ids in of.items()} for of in arrays]
         self._code: dict[tuple[int, int], _Code] = {}
         self._ready: _Ready = {}
 
+    def prepare(self, number: int, way: Way) -> None:
+        """Make the code and constants of one task's way, which `module` then finds made."""
+        code = self._compiled(number, way)
+        for node, work, task in self._works:
+            if task == number:
+                self._places(node, work, code)
+
     def module(self, ways: Sequence[Way]) -> Module:
         """Return a module that does each task in its way."""
-        made = {
-            operator: self._compiled(number, way)
-            for number, (operator, way) in enumerate(zip(self._operators, ways, strict=True))
-        }
-        graph, works = self._model.graph, list[Work]()
-        for node, work in zip(graph.nodes, self._model.bound, strict=True):
-            if work is not None:
-                code = made[work.operator]
-                places = tuple(
-                    self._place(buffer, node, work, code) for buffer in code.artifact.parameters
-                )
-                works.append(Work(node, work.operator.name, code.flops, code.artifact, places))
+        made = [self._compiled(number, way) for number, way in enumerate(ways)]
+        works = [self._work(node, work, made[number]) for node, work, number in self._works]
         untuned = tuple(t.name for t, way in zip(self.tasks, ways, strict=True) if not way.tuned)
+        graph = self._model.graph
         return Module(assemble(graph, works, self._target, self._threads, untuned))
 
     def _compiled(self, number: int, way: Way) -> _Code:
@@ -72,6 +67,15 @@ class Constructor:
             shapes = {t.name: t.shape for t in task.expression.inputs}
             self._code[key] = _Code(way, artifact, shapes, task.flops)
         return self._code[key]
+
+    def _work(self, node: Node, work: Bound, code: _Code) -> Work:
+        places = self._places(node, work, code)
+        return Work(node, work.operator.name, code.flops, code.artifact, places)
+
+    def _places(
+        self, node: Node, work: Bound, code: _Code
+    ) -> tuple[str | np.ndarray | Buffer, ...]:
+        return tuple(self._place(buffer, node, work, code) for buffer in code.artifact.parameters)
 
     def _place(
         self, buffer: Buffer, node: Node, work: Bound, code: _Code
@@ -110,3 +114,20 @@ _Ready = dict[tuple[int, int, str], tuple[np.ndarray, np.ndarray]]
 def _constant(graph: Graph, value: str | np.ndarray) -> np.ndarray | None:
     """Return an array that is given as it is or by its name; None if the graph computes it."""
     return graph.constants.get(value) if isinstance(value, str) else value
+
+
+def _works(model: Model, tasks: Sequence[Task]) -> Iterator[tuple[Node, Bound, int]]:
+    """Yield each node that computes something, with its work and the number of its task.
+
+    The work's tensors have the names that they have in its task's expression.
+    """
+    numbers = {task.key: number for number, task in enumerate(tasks)}
+    of = {operator: operator.expression() for operator in set(model.operators) if operator}
+    for node, work in zip(model.graph.nodes, model.bound, strict=True):
+        if work is not None:
+            own = of[work.operator]
+            number = numbers[own.digest]
+            pairs = zip(own.inputs, tasks[number].expression.inputs, strict=True)
+            names = {mine.name: its.name for mine, its in pairs}
+            given = {names[name]: value for name, value in work.given.items() if name in names}
+            yield node, replace(work, given=given), number

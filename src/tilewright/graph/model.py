@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from os import PathLike
 from typing import TYPE_CHECKING
@@ -68,15 +69,17 @@ class Model:
         return tuple(made and made.operator for made in self.bound)
 
     def tasks(self, target: Target | None = None, threads: int = 1) -> tuple[Task, ...]:
-        """Return one task for each different piece of work, weighted by how often it is done."""
-        counts: dict[Operator, int] = {}
-        for operator in self.operators:
-            if operator is not None:
-                counts[operator] = counts.get(operator, 0) + 1
-        return tuple(
-            Task(operator, target or host(), weight=count, threads=threads, cold=True)
-            for operator, count in counts.items()
-        )
+        """Return one task for each different piece of work, weighted by how often it is done.
+
+        Operators whose expressions are equal are one, as those of shapes that are views of another.
+        """
+        counts = Counter(operator for operator in self.operators if operator is not None)
+        found: dict[str, Task] = {}
+        for operator, count in counts.items():
+            task = Task(operator, target or host(), weight=count, threads=threads, cold=True)
+            same = found.get(task.key)
+            found[task.key] = task if same is None else replace(same, weight=same.weight + count)
+        return tuple(found.values())
 
     def rehearse(self, records: Records, threads: int, seconds: float) -> Rehearsal | None:
         """Choose among the best trials by what is fastest in the network; see `rehearse`."""

@@ -8,7 +8,6 @@ tell apart, or that differ in kind, take turns inside of the network, and what w
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Iterable, Sequence
 from functools import cached_property
@@ -66,7 +65,7 @@ def _rehearsed(
     if not within(seconds, 0) or not seconds:
         raise ArgumentError(f"cannot rehearse for {seconds!r} seconds: give a number above 0.")
     count = checked(threads, host().cores)
-    records.demand_writable()
+    records.check_writable()
     stage = _Stage(model, records, count, float(seconds))
     first = now = [0] * len(stage.tasks)
     if stage.samples < FEWEST:
@@ -145,7 +144,7 @@ class _Stage:
             [(i + v) % len(self._candidates[t]) if t in group else i for t, i in enumerate(now)]
             for v in range(count)
         ]
-        times = [calls for calls, _ in self.timed(turns, self.samples, by=self.late)]
+        times = [calls for calls, _ in self.timed(turns, self.samples, in_time=True)]
         if not times:
             return now
         best = list(now)
@@ -160,15 +159,16 @@ class _Stage:
         return best
 
     def timed(
-        self, turns: Sequence[list[int]], samples: int, by: float = math.inf
+        self, turns: Sequence[list[int]], samples: int, *, in_time: bool = False
     ) -> list[tuple[list[list[float]], list[float]]]:
         """Run modules in turn; return for each the seconds of each call, and of whole runs.
 
-        That is nothing if it takes too long to compile them all `by` then, as large ones may.
+        Those that have to be `in_time` are not timed if it gets late while they are compiled, as
+        large ones may take long.
         """
         modules: list[Module] = []
         for turn in turns:
-            if time.monotonic() > by:
+            if in_time and time.monotonic() > self.late:
                 return []
             modules.append(self._module(turn))
         calls = [[list[float]() for _ in module.calls] for module in modules]

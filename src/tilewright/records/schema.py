@@ -118,7 +118,7 @@ quality = Table(
 )
 
 # Of the trials of a task, the one that was fastest inside of a network, on all its threads or
-# `alone`, on one; `last` is the last trial that was known of the task then.
+# `alone`, on one; `last` is the last trial that was on record then.
 choice = Table(
     "choice",
     tables,

@@ -146,50 +146,57 @@ class Records:
                     self.damaged[f"quality {row['id']}"] = str(problem)
             return found
 
+    def check_writable(self) -> None:
+        """Raise RecordsError now if nothing can be written, before work is done in vain."""
+        with self._writing():
+            pass
+
     def choose(self, network: str, target_key: str, choices: Sequence[Choice]) -> None:
         """Keep what was fastest for each task inside of a network, in place of earlier choices.
 
         `network` is what the network is known by, `target_key` where it ran; the trials are on
-        record. A choice holds until a trial of its task comes, there or where its own ran, that is
-        faster than all of them before it.
+        record. A choice holds until a trial of its task comes that is faster than its own and than
+        all before it, on as many threads as its own or on the network's.
         """
         with self._writing() as connection:
             table.create(connection, checkfirst=True)
             here = (table.c.network == network) & (table.c.target == target_key)
             connection.execute(delete(table).where(here))
+            last = connection.scalar(select(func.max(trial.c.id)))
             for choice in choices:
                 of = choice.trial
                 known = self._numbered(connection, _trials_of(of.task, of.target))
                 same = next((number for number, found in known if found.steps == of.steps), None)
                 if same is not None:
                     row = {"network": network, "target": target_key, "alone": int(choice.alone)}
-                    last = connection.scalar(select(func.max(trial.c.id)))
                     connection.execute(insert(table).values(**row, trial=same, last=last))
 
-    def choices(self, network: str, target_key: str) -> dict[str, Choice]:
-        """Return what `choose` kept for each task, by its key, and still holds."""
+    def choices(
+        self, network: str, target_key: str, accept: Callable[[Trial], bool] = lambda _: True
+    ) -> dict[str, Choice]:
+        """Return what `choose` kept for each task, by its key, and still holds.
+
+        Trials that `accept` does not take neither are chosen nor end a choice.
+        """
         here = (table.c.network == network) & (table.c.target == target_key)
-        joined = table.outerjoin(trial, table.c.trial == trial.c.id)
-        query = select(trial, table.c.trial.label("of"), table.c.alone, table.c.last)
-        query = query.select_from(joined).where(here)
+        own = (table.c.id.label("choice"), table.c.trial, table.c.alone, table.c.last)
+        query = select(*own, trial).outerjoin_from(table, trial).where(here).order_by(table.c.id)
         with self._reading() as connection:
             if not inspect(connection).has_table(table.name):
                 return {}
             chosen: dict[str, Choice] = {}
-            for row, each in self._rows(connection, query.where(trial.c.id.is_not(None))):
-                last, alone = row["last"], row["alone"]
-                if not isinstance(last, int) or alone not in (0, 1):
-                    self.damaged[f"choice of trial {row['id']}"] = f"it says {last!r}, {alone!r}"
-                elif self._fastest(connection, each.task, {each.target, target_key}) <= last:
-                    chosen[each.task] = Choice(each, bool(alone))
-            for row in connection.execute(query.where(trial.c.id.is_(None))).mappings():
-                self.damaged[f"choice of trial {row['of']}"] = "there is no such trial"
+            for row in connection.execute(query).mappings().all():
+                last, alone, name = row["last"], row["alone"], f"choice {row['choice']}"
+                if row["id"] is None:
+                    self.damaged[name] = f"its trial {row['trial']!r} is not on record"
+                elif not isinstance(last, int) or alone not in (0, 1):
+                    self.damaged[name] = f"it says {last!r}, {alone!r}"
+                elif (each := self._trial(row)) is not None and accept(each):
+                    wheres = dict.fromkeys((each.target, target_key))
+                    faster = (self._fastest(connection, each, at, accept) for at in wheres)
+                    if all(number <= last for number in faster):
+                        chosen[each.task] = Choice(each, bool(alone))
             return chosen
-
-    def demand_writable(self) -> None:
-        """Raise RecordsError where nothing can be written, before work is done that would be."""
-        with self._writing():
-            pass
 
     def trials(self, task_key: str, target_key: str) -> list[Trial]:
         """Return every trial of a task on a target, oldest first; empty if it is unknown."""
@@ -258,26 +265,30 @@ class Records:
         self.damaged[f"meta {key!r}"] = f"its value is {value!r}, no speed"
         return None
 
-    def _fastest(self, connection: Connection, task_key: str, targets: Iterable[str]) -> int:
-        """Return the number of the last of the trials that are fastest, each on one target."""
-        queries = (_fastest_first(task_key, each, trial.c.id).limit(1) for each in targets)
-        return max(connection.scalar(query) or 0 for query in queries)
+    def _fastest(
+        self, connection: Connection, than: Trial, target_key: str, accept: Callable[[Trial], bool]
+    ) -> int:
+        """Return the number of the fastest trial on a target that is faster than one; 0 if none."""
+        query = _fastest_first(than.task, target_key).where(trial.c.median < than.seconds)
+        found = self._numbered(connection, query)
+        return next((number for number, each in found if accept(each)), 0)
 
     def _read(self, connection: Connection, query: Select[Any]) -> Iterator[Trial]:
         """Yield the trials of a query; rows that are damaged are left out, and kept in mind."""
-        return (each for _, each in self._rows(connection, query))
+        return (each for _, each in self._numbered(connection, query))
 
     def _numbered(self, connection: Connection, query: Select[Any]) -> Iterator[tuple[int, Trial]]:
-        return ((row["id"], each) for row, each in self._rows(connection, query))
-
-    def _rows(
-        self, connection: Connection, query: Select[Any]
-    ) -> Iterator[tuple[RowMapping, Trial]]:
         for row in connection.execute(query).mappings():
-            try:
-                yield row, from_row(row)
-            except Damaged as problem:
-                self.damaged[f"trial {row['id']}"] = str(problem)
+            if (found := self._trial(row)) is not None:
+                yield row["id"], found
+
+    def _trial(self, row: RowMapping) -> Trial | None:
+        """Return the trial of a row; None if it is damaged, which is kept in mind."""
+        try:
+            return from_row(row)
+        except Damaged as problem:
+            self.damaged[f"trial {row['id']}"] = str(problem)
+            return None
 
     @contextmanager
     def _reading(self) -> Generator[Connection]:
@@ -326,10 +337,10 @@ def _of(task_key: str, target_key: str):
     return (trial.c.task == task_key) & (trial.c.target == target_key)
 
 
-def _fastest_first(task_key: str, target_key: str, *columns: Any) -> Select[Any]:
-    """Select measured trials, or some columns of theirs, by their medians, older ones first."""
+def _fastest_first(task_key: str, target_key: str) -> Select[Any]:
+    """Select measured trials by their medians, older ones first."""
     measured = _of(task_key, target_key) & trial.c.median.is_not(None)
-    return select(*columns or (trial,)).where(measured).order_by(trial.c.median, trial.c.id)
+    return select(trial).where(measured).order_by(trial.c.median, trial.c.id)
 
 
 def _trials_of(task_key: str, target_key: str) -> Select[Any]:
