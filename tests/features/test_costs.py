@@ -7,7 +7,7 @@ import pytest
 
 from tilewright.features import Costs
 from tilewright.loops.nodes import Nest
-from tilewright.ops import Conv2d, Dense, Softmax
+from tilewright.ops import Conv2d, Dense, Reduction, Softmax
 from tilewright.schedule.schedule import Schedule
 from tilewright.tuning.task import Task
 
@@ -59,3 +59,32 @@ def test_a_population_has_the_features_of_its_instances() -> None:
     for row, features in zip(rows, COSTS.extract(task.space, rows), strict=True):
         nest = task.schedule(task.space.config(row)).loops
         np.testing.assert_allclose(COSTS.of(nest, 1)[0], features, rtol=1e-5)
+
+
+def test_what_lies_apart_in_memory_comes_in_runs() -> None:
+    """A row of a matrix is one run; of a column each element is, and each round a jump."""
+    plain = Schedule(Reduction("sum", (256, 256), (1,)).expression())
+    rows, columns = said(plain.loops), said(plain.reorder("r1", "i0").loops)
+    assert rows["runs from beyond l1"] == pytest.approx(2 * 256, rel=1e-3)  # and the sums
+    assert rows["jumps"] == 0
+    assert columns["jumps"] >= 256 * 256
+    narrow = plain.split("r1", (16, 16)).reorder("r1.0", "i0", "r1.1")
+    assert said(narrow.loops)["runs from beyond l1"] == pytest.approx(16 * 257, rel=1e-3)
+
+
+def test_what_stays_the_same_in_the_innermost_loop_is_loaded_once() -> None:
+    plain = Schedule(Dense(8, 16, 4).expression())
+    inside, outside = said(plain.loops), said(plain.reorder("y", "k", "x_").loops)
+    assert inside["hoisted"] == pytest.approx(2 * 8 * 4 * 16, rel=1e-3)
+    assert outside["hoisted"] == pytest.approx(8 * 16 + 8 * 4 * 16, rel=1e-3)
+    assert inside["moved"] == pytest.approx(8 * 4, rel=1e-3)  # sums stay in registers
+    assert outside["moved"] == pytest.approx(8 * 4 * 16, rel=1e-3)
+
+
+def test_cycles_are_those_of_what_takes_longest() -> None:
+    plain = Schedule(Dense(32, 64, 64).expression())
+    chain = said(plain.loops)
+    tiled = plain.split("x_", (4, 16)).reorder("y", "x_.0", "k", "x_.1").vectorize("x_.1")
+    assert chain["cycles"] == pytest.approx((4 + 2) * chain["rounds"], rel=1e-3)
+    assert said(tiled.loops)["cycles"] == pytest.approx(chain["cycles"] / 16, rel=1e-3)
+    assert chain["time"] > chain["cycles hoisted"]
