@@ -13,20 +13,20 @@ from onnx import helper
 from tests.graph.models import floats, write
 
 import tilewright as tw
-from tilewright.errors import ArgumentError, RecordsError
+from tilewright.errors import ArgumentError, ModelError, RecordsError
 from tilewright.graph import rehearse as module
 from tilewright.graph.choices import candidates, known_as, usual
 from tilewright.graph.construct import Constructor
 from tilewright.graph.kernels import Bound
 from tilewright.graph.model import Model, load_onnx
 from tilewright.graph.rehearse import apart, rehearse, windows
+from tilewright.records import connect
 from tilewright.records.store import Records
 from tilewright.records.trial import Choice, Measured, Trial
 from tilewright.schedule.schedule import Schedule
 from tilewright.target import host
 from tilewright.tuning.result import Rehearsal
 from tilewright.tuning.task import Task
-from tilewright.tuning.tune import tune
 
 
 @pytest.fixture(scope="module")
@@ -202,8 +202,9 @@ def test_what_is_no_faster_as_a_whole_is_not_taken(
     """Parts that seem faster, but are slower together, are given up."""
     stage = module._Stage  # pyright: ignore[reportPrivateUsage]
 
-    def timed(_: Any, turns: Any, samples: int, **__: Any) -> Any:
+    def timed(_: Any, turns: Any, samples: int, late: float) -> Any:
         assert samples
+        assert late
         calls = [[[1.0 - sum(turn) / 10]] * 3 for turn in turns]
         return [(of, [float(sum(turn))]) for of, turn in zip(calls, turns, strict=True)]
 
@@ -220,8 +221,9 @@ def test_what_is_no_faster_as_a_whole_is_not_taken(
 def test_what_was_fastest_already_is_told_from_what_was_not_timed(
     model: Model, records: Records, monkeypatch: pytest.MonkeyPatch
 ):
-    def timed(_: Any, turns: Any, samples: int, **__: Any) -> Any:
+    def timed(_: Any, turns: Any, samples: int, late: float) -> Any:
         assert samples
+        assert late
         return [([[1.0]] * 3, [2.0]) for _ in turns]
 
     monkeypatch.setattr(module._Stage, "timed", timed)  # pyright: ignore[reportPrivateUsage]
@@ -236,43 +238,68 @@ def test_what_is_no_records_is_refused(model: Model, tmp_path: Path):
         rehearse(model, tmp_path / "none.db")
 
 
+def test_memory_that_runs_out_loses_no_result(
+    model: Model, records: Records, monkeypatch: pytest.MonkeyPatch
+):
+    chosen = [Choice(best) for task in model.tasks() if (best := task.best_trial(records))]
+    records.choose(known_as(model), model.tasks()[0].where, chosen)
+
+    def fails(*_: Any) -> Any:
+        raise MemoryError
+
+    monkeypatch.setattr(Constructor, "prepare", fails)
+    with pytest.raises(ModelError, match=r"cannot rehearse Model.* memory ran out"):
+        rehearse(model, records, threads=1, seconds=20)
+    result = tw.tune(model, trials=1, records=records, threads=1)
+    assert result.sessions
+    assert result.rehearsal is None
+    assert "memory ran out" in result.unrehearsed
+    assert repr(result).endswith(", not rehearsed)")
+    known = records.choices(known_as(model), model.tasks()[0].where)
+    assert list(known.values()) == chosen
+
+
+def test_records_that_cannot_be_written_are_found_at_the_start(
+    model: Model, records: Records, monkeypatch: pytest.MonkeyPatch
+):
+    def starts(*_: Any) -> Any:
+        raise AssertionError("it began")
+
+    monkeypatch.setattr(module, "_Stage", starts)
+    monkeypatch.setattr(connect, "_can_write", lambda _: False)  # as of a file of others'
+    with pytest.raises(RecordsError, match=r"cannot write .*readonly.* make the file and its dir"):
+        rehearse(model, str(records.url.database))
+    with Records(str(records.url.database), create=False) as reader:
+        assert [bool(task.best_trial(reader)) for task in model.tasks()] == [True] * 3
+        with pytest.raises(RecordsError, match="readonly"):
+            reader.check_writable()
+
+
+@pytest.fixture
+def stage(model: Model, records: Records) -> Any:
+    return module._Stage(model, records, 1, 20.0)  # pyright: ignore[reportPrivateUsage]
+
+
+def test_nothing_more_is_made_when_it_is_late(stage: Any):
+    usual = [0, 0, 0]
+    assert [len(whole) for _, whole in stage.timed([usual, [1, 0, 0], [0, 1, 0]], 12, 0.0)] == [6]
+    assert stage.timed([usual, [1, 1, 1]], 12, math.inf)
+    times = stage.timed([usual, [1, 0, 0], [0, 1, 0]], 12, 0.0)  # all of them are made
+    assert [len(whole) for _, whole in times] == [6, 6]
+
+
+def test_what_was_not_timed_is_not_chosen(stage: Any):
+    stage.choosing = 0.0
+    assert stage.groups
+    assert all(stage.chosen([0, 0, 0], group) == [0, 0, 0] for group in stage.groups)
+    assert not stage.compared
+
+
 def test_no_more_trials_are_looked_at_when_it_is_late(model: Model, records: Records):
     construct = Constructor(model, host(), 1)
     early, late = (candidates(model, construct, records, at) for at in (math.inf, 0.0))
     assert [len(of) for of in early] == [2, 2, 2]
     assert [len(of) for of in late] == [1, 1, 1]
-
-
-def test_too_little_memory_loses_nothing_of_what_was_tuned(
-    model: Model, monkeypatch: pytest.MonkeyPatch
-):
-    def none(*_: Any) -> Any:
-        raise MemoryError("no room for 5 GB")
-
-    monkeypatch.setattr(module, "candidates", none)
-    with pytest.warns(UserWarning, match="was not rehearsed: there is too little .*no room for 5"):
-        result = tune(model, trials=6, records=Records(":memory:"))
-    assert result.rehearsal is None
-    assert sum(session.trials for session in result.sessions) == 6
-
-
-def test_what_takes_too_long_to_compile_is_not_timed(
-    model: Model, records: Records, monkeypatch: pytest.MonkeyPatch
-):
-    stage = module._Stage  # pyright: ignore[reportPrivateUsage]
-    make, made = stage._module, list[Any]()
-
-    def late(self: Any, numbers: Any) -> Any:
-        made.append(numbers)
-        if len(made) == 2:  # the first of a group
-            self.late = 0.0
-        return make(self, numbers)
-
-    monkeypatch.setattr(stage, "_module", late)
-    told = rehearse(model, records, threads=1, seconds=20)
-    assert told is not None
-    assert told.changed == ()
-    assert len(made) == 3, "what is usual is timed at the end"
 
 
 @pytest.mark.parametrize("seconds", [0, -1, 10**400, float("inf"), float("nan"), "long", True])
@@ -297,8 +324,9 @@ def test_little_work_is_left_to_one_thread_of_several(
     """All that is left alone is said to be faster; where it is, no loop of a kernel is shared."""
     stage = module._Stage  # pyright: ignore[reportPrivateUsage]
 
-    def timed(_: Any, turns: Any, samples: int, **__: Any) -> Any:
+    def timed(_: Any, turns: Any, samples: int, late: float) -> Any:
         assert samples
+        assert late
         return [([[1.0 - (of == 1) / 2] for of in turn], [1.0 - max(turn) / 2]) for turn in turns]
 
     shared = tw.compile(model, records, threads=2)

@@ -45,6 +45,7 @@ def tune(
     from tilewright.graph.model import load_onnx
     from tilewright.measure.peak import peak
     from tilewright.records.store import Records
+    from tilewright.tuning.result import Result
     from tilewright.tuning.tune import tune as search
 
     began = time.monotonic()
@@ -65,9 +66,9 @@ def tune(
                     network, trials=trials, seconds=left, records=records, seed=seed,
                     batch=batch, peak=limit, watch=progress.watch, threads=threads,
                 )  # fmt: skip
-                sessions, rehearsal = result.sessions, result.rehearsal
             except KeyboardInterrupt:
-                stopped, sessions, rehearsal = True, progress.sessions, None
+                stopped, result = True, Result(tuple(progress.sessions), records)
+        sessions, rehearsal = result.sessions, result.rehearsal
         if seconds is not None and sessions and not (stopped or progress.done or trials == 0):
             out.print(
                 f"the {seconds:g} s ran out before the first measurement; loading the network and "
@@ -78,12 +79,16 @@ def tune(
         _tell(out, sessions, limit)
         if rehearsal:
             out.print(f"in the network: {rehearsal}", markup=False, soft_wrap=True)
+        elif result.unrehearsed:
+            out.print(f"in the network: {result.unrehearsed}", markup=False, soft_wrap=True)
         elif seconds is not None and progress.done and not stopped:
             out.print(
                 "in the network: nothing was timed there, as there is nothing to choose or a tenth "
                 "of --seconds is too little; tilewright.rehearse(...) takes its own time.",
                 markup=False, soft_wrap=True,
             )  # fmt: skip
+        if result.busy:
+            out.print(result.busy, markup=False, soft_wrap=True)
     tell_damage(records)
     if stopped:
         out.print(
@@ -94,15 +99,12 @@ def tune(
 
 
 def _tell(out: Console, sessions: Sequence[Session], limit: float) -> None:
-    """Print what was won, what was not tried, and whether the machine was too busy to tell."""
+    """Print what was won, and what was not tried."""
     from tilewright.cli.gains import gains_table, untried
-    from tilewright.tuning.busy import busy
 
     if sessions:
         print_table(out, gains_table(sessions, limit))
         out.print(untried(sessions, limit), end="", markup=False, soft_wrap=True)
-    if doubt := busy(sessions):
-        out.print(doubt, markup=False, soft_wrap=True)
 
 
 def _check(trials: int | None, seconds: float | None) -> None:

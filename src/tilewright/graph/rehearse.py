@@ -14,7 +14,7 @@ from functools import cached_property
 from pathlib import Path
 from statistics import median
 
-from tilewright.errors import ArgumentError
+from tilewright.errors import ArgumentError, ModelError
 from tilewright.graph.choices import candidates, known_as, schedules_of
 from tilewright.graph.construct import Constructor
 from tilewright.graph.model import Model
@@ -30,6 +30,7 @@ from tilewright.tuning.tune import MOST_REHEARSING
 
 PASSES = 2  # over all tasks
 SAMPLES, FEWEST = 24, 6  # runs of a candidate at most, and fewer than which say nothing
+FINAL = 4  # times as many of what is chosen, against what is usual
 LOOKING = 0.3  # the share of the seconds in which trials are looked at
 GAIN = 0.01  # the share of its time, and its readers', by which a candidate has to be faster
 
@@ -47,53 +48,58 @@ def rehearse(
     so many `seconds`. None is returned, and nothing chosen, if there is nothing to choose or so
     little time that few runs of the network fit into it. Tuning a network ends with it; it is of
     use on its own for records of other networks. Inputs are random. Raise ArgumentError for what is
-    no network or no number of seconds, RecordsError for a file that holds no records, or that
-    cannot be written.
+    no network or no number of seconds, RecordsError for a file that holds no records or cannot be
+    written, ModelError where memory runs out; what was chosen before is then kept.
     """
     if not isinstance(model, Model):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ArgumentError(
             f"cannot rehearse {model!r:.60} ({type(model).__name__}): give a network, as in "
             "rehearse(load_onnx('model.onnx'), records)."
         )
-    with schedules_of(records) as known:
-        return _rehearsed(model, known, threads, seconds)
-
-
-def _rehearsed(
-    model: Model, records: Records, threads: int | None, seconds: float
-) -> Rehearsal | None:
     if not within(seconds, 0) or not seconds:
         raise ArgumentError(f"cannot rehearse for {seconds!r} seconds: give a number above 0.")
-    count = checked(threads, host().cores)
-    records.check_writable()
-    stage = _Stage(model, records, count, float(seconds))
+    with schedules_of(records) as known:
+        known.check_writable()
+        try:
+            return _rehearsed(model, known, checked(threads, host().cores), float(seconds))
+        except MemoryError:
+            raise ModelError(
+                f"cannot rehearse {model!r:.60}: this machine's memory ran out; end what else "
+                "needs it, or compile the network without: all trials are on record."
+            ) from None
+
+
+def _rehearsed(model: Model, records: Records, threads: int, seconds: float) -> Rehearsal | None:
+    stage = _Stage(model, records, threads, seconds)
     first = now = [0] * len(stage.tasks)
     if stage.samples < FEWEST:
         return None
     for _ in range(stage.passes):
         before = now
         for group in stage.groups:
-            if time.monotonic() < stage.late:
+            if time.monotonic() < stage.choosing:
                 now = stage.chosen(now, group)
         if now == before:
             break
+    if not stage.compared:
+        return None
     if now == first:
         stage.keep(now)
-        ((_, whole),) = stage.timed((first,), stage.samples)
-        return Rehearsal(median(whole), median(whole), ())
-    (_, old), (_, new) = stage.timed((first, now), 4 * stage.samples)
+        ((_, whole),) = stage.timed((first,), stage.samples, stage.late)
+        return Rehearsal(median(whole), median(whole), (), stage.lost)
+    (_, old), (_, new) = stage.timed((first, now), FINAL * stage.samples, stage.late)
     after, before = median(new), median(old)
     kept = now if after < before else first
     stage.keep(kept)
     changed = tuple(t.name for t, i in zip(stage.tasks, kept, strict=True) if i)
-    return Rehearsal(before, min(before, after), changed)
+    return Rehearsal(before, min(before, after), changed, stage.lost)
 
 
 class _Stage:
     """A network whose tasks are done in any of their candidates' ways, by a number for each task.
 
     The first candidate of a task is what is usual. `samples` is how often each can run until it is
-    `late`.
+    `late`; `choosing` ends before, with time to run what is chosen against what is usual.
     """
 
     def __init__(self, model: Model, records: Records, threads: int, seconds: float) -> None:
@@ -106,7 +112,11 @@ class _Stage:
         self._candidates = candidates(model, self._construct, records, now + LOOKING * seconds)
         self._windows = windows(model, self._construct.numbers)
         self._inputs = tuple(random_inputs(model.graph.inputs).values())
+        self._prepared: set[tuple[int, int]] = set()
+        self._run = self._took = self._had = 0.0  # seconds: of a run, of all, and on a core
+        self.compared = False  # whether any candidate was timed beside what is usual
         self.samples = self._affordable_samples()
+        self.choosing = self.late - 2 * FINAL * self.samples * self._run
 
     @cached_property
     def groups(self) -> list[list[int]]:
@@ -114,76 +124,98 @@ class _Stage:
         open_tasks = [t for t, of in enumerate(self._candidates) if len(of) > 1]
         return apart(self._windows, open_tasks)
 
+    @property
+    def lost(self) -> float:
+        """The share of the time of all runs in which this thread had no core, or nothing to do."""
+        return max(0.0, 1 - self._had / self._took) if self._took else 0.0
+
     def _affordable_samples(self) -> int:
         """Return how often each candidate can run before it is late.
 
         Where that says nothing, there is one pass only, then fewer candidates of each task.
         """
-        if not self.groups:
-            return 0
         begin = time.monotonic()
-        module = self._module([0] * len(self.tasks))
+        usual = self._module([0] * len(self.tasks), self.late) if self.groups else None
+        if usual is None:
+            return 0
         compiling = (time.monotonic() - begin) / len(self.tasks)
-        profile = module.profile(*self._inputs, threads=self._threads, repeats=3)
-        run = min(profile.whole.seconds) + sum(timed.least for timed in profile.calls)
+        self._run = _least(*self._profiled(usual, 1))
+        if 2 * FINAL * FEWEST * self._run < self.late - time.monotonic():
+            self._run = min(self._run, _least(*self._profiled(usual, 2)))
         samples = 0
         for self.passes, most in ((PASSES, None), (1, None), (1, 4), (1, 2)):
             self._candidates = [of[:most] for of in self._candidates]
             modules = sum(max(len(self._candidates[t]) for t in group) for group in self.groups)
             others = sum(map(len, self._candidates)) - len(self.tasks)
             left = self.late - time.monotonic() - compiling * others
-            samples = min(SAMPLES, int(left / (run * (self.passes * modules + 8))))
+            runs = self.passes * modules + 2 * FINAL
+            samples = min(SAMPLES, int(left / (self._run * runs)))
             if samples >= FEWEST:
                 break
         return samples
 
     def chosen(self, now: list[int], group: Sequence[int]) -> list[int]:
-        """Return what is fastest for the tasks of a group, with the others as they are `now`."""
+        """Return what is fastest for the tasks of a group, with the others as they are `now`.
+
+        Of what was timed, that is: when it is late no further candidates are.
+        """
         count = max(len(self._candidates[t]) for t in group)
         turns = [
             [(i + v) % len(self._candidates[t]) if t in group else i for t, i in enumerate(now)]
             for v in range(count)
         ]
-        times = [calls for calls, _ in self.timed(turns, self.samples, in_time=True)]
-        if not times:
-            return now
+        times = [calls for calls, _ in self.timed(turns, self.samples, self.choosing)]
+        turns = turns[: len(times)]
+        self.compared |= len(turns) > 1
         best = list(now)
         for t in group:
-            costs = [
-                sum(_middle(times, turns, t, i, call) for call in self._windows[t])
-                for i in range(len(self._candidates[t]))
-            ]
-            least = costs.index(min(costs))
+            costs = {
+                i: sum(_middle(times, turns, t, i, call) for call in self._windows[t])
+                for i in sorted({turn[t] for turn in turns})
+            }
+            least = min(costs, key=costs.__getitem__)
             if costs[least] < (1 - GAIN) * costs[now[t]]:
                 best[t] = least
         return best
 
     def timed(
-        self, turns: Sequence[list[int]], samples: int, *, in_time: bool = False
+        self, turns: Sequence[list[int]], samples: int, late: float
     ) -> list[tuple[list[list[float]], list[float]]]:
         """Run modules in turn; return for each the seconds of each call, and of whole runs.
 
-        Those that have to be `in_time` are not timed if it gets late while they are compiled, as
-        large ones may take long.
+        When it is `late`, no more of them are made, nor is one that is made run again: the result
+        is then of fewer turns, or samples.
         """
         modules: list[Module] = []
+        times: list[tuple[list[list[float]], list[float]]] = []
         for turn in turns:
-            if in_time and time.monotonic() > self.late:
-                return []
-            modules.append(self._module(turn))
-        calls = [[list[float]() for _ in module.calls] for module in modules]
-        whole = [list[float]() for _ in modules]
-        for number in range(-(-samples // FEWEST)):
+            module = self._module(turn, late)
+            if module is None or (len(modules) > 1 and time.monotonic() > late):
+                break
+            modules.append(module)
+            times.append(self._profiled(module, FEWEST))
+        for number in range(1, -(-samples // FEWEST)):
             for i in range(len(modules)):
+                if time.monotonic() > late:
+                    return times
                 at = (i + number) % len(modules)  # each begins once
-                # What another module left in the caches is gone after a run.
-                profile = modules[at].profile(
-                    *self._inputs, threads=self._threads, repeats=FEWEST + 1
-                )
-                for seconds, timed in zip(calls[at], profile.calls, strict=True):
-                    seconds += timed.seconds[1:]
-                whole[at] += profile.whole.seconds[1:]
-        return list(zip(calls, whole, strict=True))
+                calls, whole = self._profiled(modules[at], FEWEST)
+                times[at][1].extend(whole)
+                for seconds, more in zip(times[at][0], calls, strict=True):
+                    seconds += more
+        return times
+
+    def _profiled(self, module: Module, repeats: int) -> tuple[list[list[float]], list[float]]:
+        """Return the seconds of each call and of whole runs; of one more, which is not counted.
+
+        What another module left in the caches is gone after a run.
+        """
+        begin, had = time.perf_counter(), time.thread_time()
+        profile = module.profile(*self._inputs, threads=self._threads, repeats=repeats + 1)
+        self._took += time.perf_counter() - begin
+        self._had += time.thread_time() - had
+        calls = [list(timed.seconds[1:]) for timed in profile.calls]
+        return calls, list(profile.whole.seconds[1:])
 
     def keep(self, numbers: Iterable[int]) -> None:
         """Put on record which candidates are the network's."""
@@ -191,10 +223,23 @@ class _Stage:
         where = self.tasks[0].where
         self._records.choose(known_as(self._model), where, [c for c in chosen if c is not None])
 
-    def _module(self, numbers: Sequence[int]) -> Module:
+    def _module(self, numbers: Sequence[int], late: float) -> Module | None:
+        """Return a module that is made before it is `late`, or whose parts are made; else None."""
+        for made in enumerate(numbers):
+            if made not in self._prepared:
+                if time.monotonic() > late:
+                    return None
+                task, number = made
+                self._construct.prepare(task, self._candidates[task][number].way)
+                self._prepared.add(made)
         return self._construct.module(
             [of[i].way for of, i in zip(self._candidates, numbers, strict=True)]
         )
+
+
+def _least(calls: Sequence[Sequence[float]], whole: Sequence[float]) -> float:
+    """Return the least seconds of a run as a whole and then call by call."""
+    return min(whole) + sum(map(min, calls))
 
 
 def _middle(

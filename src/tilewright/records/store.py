@@ -17,6 +17,7 @@ from sqlalchemy import (
     RowMapping,
     Select,
     delete,
+    false,
     func,
     insert,
     inspect,
@@ -148,8 +149,8 @@ class Records:
 
     def check_writable(self) -> None:
         """Raise RecordsError now if nothing can be written, before work is done in vain."""
-        with self._writing():
-            pass
+        with self._writing() as connection:  # SQLite refuses statements, and no transaction
+            connection.execute(delete(meta).where(false()))
 
     def choose(self, network: str, target_key: str, choices: Sequence[Choice]) -> None:
         """Keep what was fastest for each task inside of a network, in place of earlier choices.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from os import PathLike
 from typing import Any, Protocol
 
@@ -12,7 +12,7 @@ from tilewright.errors import ArgumentError
 from tilewright.expr.tensor import Tensor
 from tilewright.records.store import Records
 from tilewright.schedule.schedule import Schedule
-from tilewright.tuning.busy import busy
+from tilewright.tuning.busy import busy, without_core
 from tilewright.tuning.session import Session
 from tilewright.tuning.task import Operator, Task
 
@@ -63,12 +63,19 @@ class Rehearsal:
     """What the best schedules of each task came to inside of their network.
 
     The seconds of the network `before` and `after` are medians, taken in turn; `changed` names the
-    work that is done by another schedule since.
+    work that is done by another schedule since. `lost` is the share of the time of all runs in
+    which the thread that began them had no core, or waited for the others.
     """
 
     before: float
     after: float
     changed: tuple[str, ...]
+    lost: float = field(default=0.0, compare=False)
+
+    @property
+    def busy(self) -> str:
+        """What to say if other processes took the core so often that it is in doubt, or ""."""
+        return without_core(self.lost)
 
     def __str__(self) -> str:
         scale, unit = (1e3, "ms") if self.before >= 1e-3 else (1e6, "us")
@@ -83,12 +90,14 @@ class Rehearsal:
 class Result:
     """What tuning came to; `sessions` holds each task's curve, failures and best time.
 
-    `rehearsal` is that of a network; None where there was nothing to choose or too little time.
+    `rehearsal` is that of a network; None where there was nothing to choose or too little time, or
+    where it failed: `unrehearsed` says why then.
     """
 
     sessions: tuple[Session, ...]
     records: Records
     rehearsal: Rehearsal | None = None
+    unrehearsed: str = ""
 
     def __repr__(self) -> str:
         names = [session.task.name for session in self.sessions]
@@ -96,6 +105,7 @@ class Result:
         trials, failed = sum(s.trials for s in self.sessions), sum(self.failures.values())
         count = f"{trials} trial{'s' * (trials != 1)}"
         where = f"in {self.records!r}" + ", on a busy machine" * bool(self.busy)
+        where += ", not rehearsed" * bool(self.unrehearsed)
         return f"Result({what}: {count}, {failed} failed, {where})"
 
     @property
@@ -111,7 +121,7 @@ class Result:
     @property
     def busy(self) -> str:
         """What to say if other processes took cores so often that times are in doubt, or ""."""
-        return busy(self.sessions)
+        return busy(self.sessions) or (self.rehearsal.busy if self.rehearsal else "")
 
     def _only(self, what: str, each: str) -> Session:
         if len(self.sessions) != 1:

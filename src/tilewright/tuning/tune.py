@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from tilewright.errors import ArgumentError
+from tilewright.errors import ArgumentError, RecordsError, TilewrightError
 from tilewright.measure.local import Local, Measurer
 from tilewright.measure.peak import peak as measured_peak
 from tilewright.models.bounds import within
@@ -21,7 +19,7 @@ from tilewright.target import host
 from tilewright.tuning.budget import Budget
 from tilewright.tuning.events import Watch, ignore
 from tilewright.tuning.kin import Kin
-from tilewright.tuning.result import Rehearsal, Result, Tunable, each_once
+from tilewright.tuning.result import Result, Tunable, each_once
 from tilewright.tuning.session import Session
 from tilewright.tuning.spend import spend
 
@@ -100,27 +98,12 @@ def tune(
     if not rehearse or not meter.done:
         return Result(sessions, opened)
     left = MOST_REHEARSING if seconds is None else min(MOST_REHEARSING, seconds - meter.elapsed)
-    return Result(sessions, opened, _rehearsed(rehearse, opened, most, left))
-
-
-def _rehearsed(
-    rehearse: Callable[[Records, int, float], Rehearsal | None],
-    records: Records,
-    threads: int,
-    seconds: float,
-) -> Rehearsal | None:
-    """Rehearse if there is time; what was tuned is not lost where there is too little memory."""
-    if seconds <= 0:
-        return None
     try:
-        return rehearse(records, threads, seconds)
-    except MemoryError as error:
-        warnings.warn(
-            f"the network was not rehearsed: there is too little memory for it ({error}). What was "
-            "tuned is on record; rehearse(...) it where there is more.",
-            stacklevel=3,
-        )
-        return None
+        return Result(sessions, opened, rehearse(opened, most, left) if left > 0 else None)
+    except RecordsError:  # what was measured may be lost
+        raise
+    except TilewrightError as error:
+        return Result(sessions, opened, unrehearsed=str(error))
 
 
 def _check(batch: Any, seed: Any, search: Any, peak: Any, measure: Any, watch: Any) -> None:
