@@ -9,11 +9,7 @@ from __future__ import annotations
 
 import argparse
 import os
-import subprocess
-import sys
 import time
-from collections.abc import Generator
-from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -21,6 +17,7 @@ import numpy as np
 
 from benchmarks.models.net import save
 from benchmarks.networks import NETWORKS
+from benchmarks.timing import busy
 from tilewright.graph.compile import compile
 from tilewright.graph.model import load_onnx
 from tilewright.graph.module import Module
@@ -63,19 +60,6 @@ def reading(module: Module, threads: int, seconds: float) -> str:
     us = np.array(times) * 1e6
     told = us.min(), np.median(us), us.mean(), np.percentile(us, 99)
     return " | ".join([str(len(us)), *(f"{each:.1f}" for each in told), ""]).rstrip()
-
-
-@contextmanager
-def busy(core: int) -> Generator[None]:
-    """Keep a process busy on a core."""
-    code = f"import os\nos.sched_setaffinity(0, {{{core}}})\nwhile True: pass"
-    other = subprocess.Popen([sys.executable, "-c", code])
-    try:
-        time.sleep(0.2)
-        yield
-    finally:
-        other.kill()
-        other.wait()
 
 
 if __name__ == "__main__":

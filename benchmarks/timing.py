@@ -8,7 +8,8 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -111,3 +112,16 @@ def by_threads(module: str) -> Iterator[tuple[int, Any]]:
 def thread_counts() -> range:
     """Return one and two threads, or one where there is only one core."""
     return range(1, min(2, len(os.sched_getaffinity(0))) + 1)
+
+
+@contextmanager
+def busy(core: int) -> Generator[None]:
+    """Keep a process busy on a core."""
+    code = f"import os\nos.sched_setaffinity(0, {{{core}}})\nwhile True: pass"
+    other = subprocess.Popen([sys.executable, "-c", code])
+    try:
+        time.sleep(0.2)
+        yield
+    finally:
+        other.kill()
+        other.wait()

@@ -6,19 +6,19 @@ import time
 from pathlib import Path
 
 import pytest
-from benchmarks import beside
+from benchmarks import beside, timing
 
 
 def test_a_process_is_busy_for_the_block_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    started = list[beside.subprocess.Popen[bytes]]()
+    started = list[timing.subprocess.Popen[bytes]]()
 
-    class Kept(beside.subprocess.Popen):  # type: ignore[type-arg]
+    class Kept(timing.subprocess.Popen):  # type: ignore[type-arg]
         def __init__(self, *args: object, **options: object) -> None:
             super().__init__(*args, **options)  # type: ignore[arg-type]
             started.append(self)
 
-    monkeypatch.setattr(beside.subprocess, "Popen", Kept)
-    with beside.busy(0):
+    monkeypatch.setattr(timing.subprocess, "Popen", Kept)
+    with timing.busy(0):
         time.sleep(0.3)
         (other,) = started
         used = Path(f"/proc/{other.pid}/schedstat").read_text().split()[0]

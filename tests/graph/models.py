@@ -44,12 +44,6 @@ def save(model: onnx.ModelProto, path: Path) -> Path:
 
 
 def by_onnxruntime(path: Path, arrays: Mapping[str, np.ndarray]) -> list[np.ndarray]:
-    import onnxruntime
+    from benchmarks.packages.check import by_onnxruntime
 
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = 1
-    options.log_severity_level = 3
-    # Or sums of products of bytes saturate at 16 bits, where the CPU has no instruction for them.
-    options.add_session_config_entry("session.x64quantprecision", "1")
-    session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
-    return [np.asarray(array) for array in session.run(None, dict(arrays))]
+    return by_onnxruntime(path, arrays)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import itertools
 import os
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Sequence
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from benchmarks.timing import busy
 
 from tilewright.measure import run
 from tilewright.measure.run import Clock, Runner
@@ -96,15 +95,12 @@ def test_interrupted_samples_are_counted(
 
 def test_a_process_on_the_same_core_is_noticed():
     cores = os.sched_getaffinity(0)
-    alone = f"import os\nos.sched_setaffinity(0, [{min(cores)}])\nwhile True: pass"
-    busy = subprocess.Popen([sys.executable, "-c", alone])
-    try:
-        os.sched_setaffinity(0, [min(cores)])
-        before, until = run._interruptions(), time.monotonic() + 10
-        while run._interruptions() == before and time.monotonic() < until:
-            pass
-        assert run._interruptions() > before
-    finally:
-        os.sched_setaffinity(0, cores)
-        busy.kill()
-        busy.wait()
+    with busy(min(cores)):
+        try:
+            os.sched_setaffinity(0, [min(cores)])
+            before, until = run._interruptions(), time.monotonic() + 10
+            while run._interruptions() == before and time.monotonic() < until:
+                pass
+            assert run._interruptions() > before
+        finally:
+            os.sched_setaffinity(0, cores)

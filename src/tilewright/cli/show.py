@@ -38,9 +38,9 @@ def show(
         tasks = [each for each in known if task in each.name]
         peaks = {each.target: records.peak(each.target) for each in tasks}
     tell_damage(records)
-    if peak is not None and not math.isfinite(peak):
-        raise ArgumentError(f"--peak {peak} is no speed: give the machine's peak in GFLOP/s.")
     if peak is not None:
+        if not math.isfinite(peak):
+            raise ArgumentError(f"--peak {peak} is no speed: give the machine's peak in GFLOP/s.")
         peaks = dict.fromkeys(peaks, peak * 1e9)
     if not tasks and known:
         shown = f"{counted(len(known), 'task')}, such as {known[0].name!r}"

@@ -101,6 +101,11 @@ class Executable:
     threads: int
     untuned: tuple[str, ...] = ()
 
+    @property
+    def shared(self) -> bool:
+        """Whether there are loops that threads share."""
+        return any(kernel.calls for kernel in self.kernels)
+
     def __repr__(self) -> str:
         inputs, outputs = (", ".join(map(str, end)) for end in (self.inputs, self.outputs))
         return (

@@ -29,12 +29,11 @@ class Linked:
             _load(loader, kernel, executable, f"{kernel.name}.within")
             for kernel in executable.kernels
         ]
-        shared = any(kernel.calls for kernel in executable.kernels)
-        team = ("team.work", "team.end") if shared else ()
+        team = ("team.work", "team.end") if executable.shared else ()
         self._sequence = _load(loader, executable.sequence, executable, *team)
         self._run = _RUN(self._sequence.entry)
         self._team: Code | None = None
-        if shared:
+        if executable.shared:
             work, end = self._sequence.others
             self._team = Code(work, end, self._sequence.held)
         self.bound: dict[Place, list[int]] = {}

@@ -21,7 +21,7 @@ from tilewright.graph.model import Model
 from tilewright.graph.module import Module
 from tilewright.graph.plan import views
 from tilewright.graph.random import random_inputs
-from tilewright.models.bounds import within
+from tilewright.models.bounds import positive
 from tilewright.records.store import Records
 from tilewright.runtime.threads import checked
 from tilewright.target import host
@@ -56,7 +56,7 @@ def rehearse(
             f"cannot rehearse {model!r:.60} ({type(model).__name__}): give a network, as in "
             "rehearse(load_onnx('model.onnx'), records)."
         )
-    if not within(seconds, 0) or not seconds:
+    if not positive(seconds):
         raise ArgumentError(f"cannot rehearse for {seconds!r} seconds: give a number above 0.")
     with schedules_of(records) as known:
         known.check_writable()

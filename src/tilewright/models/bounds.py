@@ -22,6 +22,11 @@ def within(value: Any, least: float, most: float = MOST, *, whole: bool = False)
     return number and bool(least <= value <= most)
 
 
+def positive(value: Any) -> bool:
+    """Return whether a value is a finite number above zero."""
+    return within(value, 0) and value > 0
+
+
 def can(spec: object, method: str) -> bool:
     """Return whether a spec has a method; its class, given for an object of it, has not."""
     return not isinstance(spec, type) and callable(getattr(spec, method, None))

@@ -55,7 +55,7 @@ def save(predictor: Predictor, path: str | Path, features: Columns, data: str = 
 
     `data` says for a reader what it was trained on. Raises `ModelError` for what cannot be packed.
     """
-    place, of = _place("save", path), _described(features, data)
+    path, of = _place("save", path), _described(features, data)
     if not of.columns:
         raise ModelError(
             f"cannot save a model of {of.features}: its columns mean nothing in another space; "
@@ -71,13 +71,13 @@ def save(predictor: Predictor, path: str | Path, features: Columns, data: str = 
         "data": data,
         "predictor": _packed(predictor, blobs),
     }  # fmt: skip
-    beside = place.with_name(f"{place.name}.{os.getpid()}.part")
+    beside = path.with_name(f"{path.name}.{os.getpid()}.part")
     try:
         with zipfile.ZipFile(beside, "w", zipfile.ZIP_DEFLATED) as file:
             file.writestr(_HEADER, json.dumps(header, indent=1, allow_nan=False))
             for i, blob in enumerate(blobs):
                 file.writestr(str(i), blob)
-        beside.replace(place)
+        beside.replace(path)
     except OSError as error:
         raise ModelError(
             f"cannot save a model to {path}: {error.strerror or error}; give the path of a file in "

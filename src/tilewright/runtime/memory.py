@@ -16,11 +16,11 @@ ALIGNMENT = 64  # bytes: a cache line, and the widest vector
 LARGE = 4 << 20  # bytes for which NumPy asks for large pages
 
 
-def empty(shape: Sequence[int], dtype: str) -> np.ndarray[Any, Any]:
-    """Return an uninitialised array that starts on a cache line."""
+def empty(shape: Sequence[int], dtype: str, alignment: int = ALIGNMENT) -> np.ndarray[Any, Any]:
+    """Return an uninitialised array that starts on a cache line, or a multiple of `alignment`."""
     kind = dtypes.numpy(dtype)
-    raw = np.empty(math.prod(shape) * kind.itemsize + ALIGNMENT, np.uint8)
-    return np.ndarray(shape, kind, raw, -address(raw) % ALIGNMENT)
+    raw = np.empty(math.prod(shape) * kind.itemsize + alignment, np.uint8)
+    return np.ndarray(shape, kind, raw, -address(raw) % alignment)
 
 
 def address(array: np.ndarray[Any, Any]) -> int:

@@ -38,11 +38,10 @@ class Team:
 
     def __init__(self, threads: int, code: Code) -> None:
         self.threads, self._code = threads, code
-        start = np.frombuffer(begun(threads, len(os.sched_getaffinity(0))), np.uint8)
-        self._memory = empty((start.nbytes + LINE,), "uint8")
-        first = -self._memory.ctypes.data % LINE
-        self._memory[first : first + start.nbytes] = start
-        self.address = self._memory.ctypes.data + first
+        start = begun(threads, len(os.sched_getaffinity(0)))
+        self._memory = empty((len(start),), "uint8", LINE)
+        self._memory[:] = np.frombuffer(start, np.uint8)
+        self.address = self._memory.ctypes.data
         self._followers: list[Thread] = []
         with suppress(RuntimeError):  # there are no more threads to be had
             for thread in range(1, threads):

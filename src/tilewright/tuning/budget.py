@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from tilewright.errors import ArgumentError
-from tilewright.models.bounds import within
+from tilewright.models.bounds import positive, within
 
 LEAST_GAIN = 0.005  # of the whole time: what another batch of every task must promise
 CONFIRMING = 0.1  # the most that timing the best again may take, as a share of the seconds
@@ -32,14 +32,12 @@ class Budget:
                 f"cannot tune with {self.trials!r} trials: give a whole number that is not "
                 "negative, or nothing to go on until it stops paying."
             )
-        if self.seconds is not None and not (within(self.seconds, 0) and self.seconds):
+        if self.seconds is not None and not positive(self.seconds):
             raise ArgumentError(
                 f"cannot tune for {self.seconds!r} seconds: give a number above 0, or nothing "
                 "to go on until it stops paying."
             )
-        if self.least_gain is not None and not (
-            within(self.least_gain, 0, 1) and 0 < self.least_gain < 1
-        ):
+        if self.least_gain is not None and not (positive(self.least_gain) and self.least_gain < 1):
             raise ArgumentError(
                 f"cannot tune with least_gain={self.least_gain!r}: give the share of the whole "
                 f"time that further trials must promise, between 0 and 1, such as {LEAST_GAIN}."

@@ -9,7 +9,7 @@ from typing import Any
 from tilewright.errors import ArgumentError, RecordsError, TilewrightError
 from tilewright.measure.local import Local, Measurer
 from tilewright.measure.peak import peak as measured_peak
-from tilewright.models.bounds import within
+from tilewright.models.bounds import positive, within
 from tilewright.records.store import Records
 from tilewright.runtime.artifact import check_runs_here
 from tilewright.runtime.threads import checked
@@ -121,7 +121,7 @@ def _check(batch: Any, seed: Any, search: Any, peak: Any, measure: Any, watch: A
             f"cannot search with {shown}: give a spec, such as search.RandomSearch() or "
             "search.Guided()."
         )
-    if peak is not None and not (within(peak, 0) and peak):
+    if peak is not None and not positive(peak):
         raise ArgumentError(
             f"cannot tune with peak={peak!r}: give operations a second, more than none, or nothing "
             "to have it measured."

@@ -41,17 +41,18 @@ _WAIT, _WAKE = 128, 129  # FUTEX_WAIT and FUTEX_WAKE, of threads of one process
 # first loop all of these are zero; after the last comes one without a share.
 _COUNT, _CORES, _STATE = 8, 12, 16
 _LOOP, _SHARE, _ARGUMENTS, _SLEEPERS = LINE, LINE + 8, LINE + 16, LINE + 24
-_FIRST, _BEGUN, _DONE = 2 * LINE, 0, 8
-
-
-def size(threads: int) -> int:
-    """Return the bytes of a team, which are zero at first and begin at a multiple of LINE."""
-    return (threads + 1) * LINE
+_BEGUN, _DONE = LINE, LINE + 8  # and a line more for each thread
+_PLACES = f"""\
+  %mine = zext i32 %thread to i64
+  %before = mul i64 %mine, {LINE}
+  %line = getelementptr i8, ptr %team, i64 %before
+  %begun.at = getelementptr i8, ptr %line, i64 {_BEGUN}
+  %done.at = getelementptr i8, ptr %line, i64 {_DONE}"""
 
 
 def begun(threads: int, cores: int) -> bytes:
-    """Return the memory of a team of `threads` on `cores`, for `on_a_team`."""
-    start = bytearray(size(threads))
+    """Return the memory of a team of `threads` on `cores`, which begins at a multiple of LINE."""
+    start = bytearray((threads + 1) * LINE)
     start[_COUNT : _COUNT + 4] = threads.to_bytes(4, "little")
     start[_CORES : _CORES + 4] = cores.to_bytes(4, "little")
     return bytes(start)
@@ -199,35 +200,18 @@ entry:
   %count.at = getelementptr i8, ptr %team, i64 {_COUNT}
   %threads = load i32, ptr %count.at
   %loop = call i64 @team.tell(ptr %team, ptr %share, ptr %arguments)
+  %old = sub i64 %loop, 1
   call void %share(ptr %arguments, i32 0, i32 %threads)
   br label %join
 join:
   %thread = phi i32 [ 1, %entry ], [ %thread.next, %joined ]
   %looks = phi i32 [ {FEW}, %entry ], [ %looks.next, %joined ]
-  %mine = zext i32 %thread to i64
-  %before = mul i64 %mine, {LINE}
-  %begun.at = getelementptr i8, ptr %team, i64 %before
-  %begun.to = getelementptr i8, ptr %begun.at, i64 {_FIRST - LINE + _BEGUN}
-  %done.at = getelementptr i8, ptr %begun.at, i64 {_FIRST - LINE + _DONE}
-  br label %look
-look:
-  %turn = phi i32 [ 0, %join ], [ %next, %spin ]
-  %now = load atomic i64, ptr %done.at acquire, align 8
-  %there = icmp eq i64 %now, %loop
-  br i1 %there, label %joined, label %wait
-wait:
-  %long = icmp sge i32 %turn, %looks
-  br i1 %long, label %late, label %spin
-spin:
-  {pause}
-  %next = add i32 %turn, 1
-  br label %look
-late:
-  %begun = load atomic i64, ptr %begun.to monotonic, align 8
-  %theirs = icmp eq i64 %begun, %loop
-  br i1 %theirs, label %rest, label %claim
+{_PLACES}
+  %now = call i64 @team.look(ptr %done.at, i64 %old, i32 %looks)
+  %waiting = icmp eq i64 %now, %old
+  br i1 %waiting, label %claim, label %joined
 claim:
-  %tried = cmpxchg ptr %begun.to, i64 %begun, i64 %loop acq_rel acquire, align 8
+  %tried = cmpxchg ptr %begun.at, i64 %old, i64 %loop acq_rel acquire, align 8
   %ours = extractvalue {{ i64, i1 }} %tried, 1
   br i1 %ours, label %help, label %rest
 help:
@@ -235,10 +219,10 @@ help:
   store atomic i64 %loop, ptr %done.at release, align 8
   br label %joined
 rest:
-  call void @team.wait(ptr %team, ptr %done.at, i64 %loop)
+  call void @team.wait(ptr %team, ptr %done.at, i64 %old)
   br label %joined
 joined:
-  %looks.next = phi i32 [ %looks, %look ], [ 0, %help ], [ %looks, %rest ]
+  %looks.next = phi i32 [ %looks, %join ], [ 0, %help ], [ %looks, %rest ]
   %thread.next = add i32 %thread, 1
   %more = icmp slt i32 %thread.next, %threads
   br i1 %more, label %join, label %ready
@@ -273,11 +257,7 @@ entry:
   %share.at = getelementptr i8, ptr %team, i64 {_SHARE}
   %arguments.at = getelementptr i8, ptr %team, i64 {_ARGUMENTS}
   %count.at = getelementptr i8, ptr %team, i64 {_COUNT}
-  %mine = zext i32 %thread to i64
-  %before = mul i64 %mine, {LINE}
-  %line = getelementptr i8, ptr %team, i64 %before
-  %begun.at = getelementptr i8, ptr %line, i64 {_FIRST - LINE + _BEGUN}
-  %done.at = getelementptr i8, ptr %line, i64 {_FIRST - LINE + _DONE}
+{_PLACES}
   br label %next
 next:
   %begun = load atomic i64, ptr %begun.at acquire, align 8
@@ -302,57 +282,63 @@ define internal i64 @team.next(ptr %team, i64 %before) #0 {{
 entry:
   %loop.at = getelementptr i8, ptr %team, i64 {_LOOP}
   %sleepers.at = getelementptr i8, ptr %team, i64 {_SLEEPERS}
-  %first = call i32 @team.patience(ptr %team)
-  %limit = add i32 %first, {YIELDS}
-  br label %look
-look:
-  %turn = phi i32 [ 0, %entry ], [ %spun, %spin ], [ %yielded, %yield ], [ %first, %sleep ]
-  %now = load atomic i64, ptr %loop.at acquire, align 8
+  %looks = call i32 @team.patience(ptr %team)
+  %first = call i64 @team.look(ptr %loop.at, i64 %before, i32 %looks)
+  br label %again
+again:
+  %turn = phi i32 [ 0, %entry ], [ %yielded, %yield ], [ 0, %sleep ]
+  %now = phi i64 [ %first, %entry ], [ %later, %yield ], [ %last, %sleep ]
   %same = icmp eq i64 %now, %before
-  br i1 %same, label %wait, label %there
-wait:
-  %early = icmp slt i32 %turn, %first
-  br i1 %early, label %spin, label %tired
-spin:
-  {pause}
-  %spun = add i32 %turn, 1
-  br label %look
+  br i1 %same, label %tired, label %there
 tired:
-  %awake = icmp slt i32 %turn, %limit
+  %awake = icmp slt i32 %turn, {YIELDS}
   br i1 %awake, label %yield, label %sleep
 yield:
   %ignored = call i32 @sched_yield()
   %yielded = add i32 %turn, 1
-  br label %look
+  %later = load atomic i64, ptr %loop.at acquire, align 8
+  br label %again
 sleep:
   %more = atomicrmw add ptr %sleepers.at, i32 1 seq_cst
   {_sleep(target)}
   %less = atomicrmw sub ptr %sleepers.at, i32 1 seq_cst
-  br label %look
+  %last = load atomic i64, ptr %loop.at acquire, align 8
+  br label %again
 there:
   ret i64 %now
 }}
-define internal void @team.wait(ptr %team, ptr %place, i64 %wanted) #0 {{
+define internal void @team.wait(ptr %team, ptr %place, i64 %old) #0 {{
 entry:
-  %limit = call i32 @team.patience(ptr %team)
+  %looks = call i32 @team.patience(ptr %team)
+  %first = call i64 @team.look(ptr %place, i64 %old, i32 %looks)
+  br label %again
+again:
+  %now = phi i64 [ %first, %entry ], [ %later, %yield ]
+  %same = icmp eq i64 %now, %old
+  br i1 %same, label %yield, label %ready
+yield:
+  %ignored = call i32 @sched_yield()
+  %later = load atomic i64, ptr %place acquire, align 8
+  br label %again
+ready:
+  ret void
+}}
+define internal i64 @team.look(ptr %place, i64 %old, i32 %looks) #0 {{
+entry:
   br label %look
 look:
-  %turn = phi i32 [ 0, %entry ], [ %next, %spin ], [ %limit, %yield ]
+  %turn = phi i32 [ 0, %entry ], [ %next, %spin ]
   %now = load atomic i64, ptr %place acquire, align 8
-  %there = icmp eq i64 %now, %wanted
-  br i1 %there, label %ready, label %wait
-wait:
-  %early = icmp slt i32 %turn, %limit
-  br i1 %early, label %spin, label %yield
+  %same = icmp eq i64 %now, %old
+  %early = icmp slt i32 %turn, %looks
+  %more = and i1 %same, %early
+  br i1 %more, label %spin, label %ready
 spin:
   {pause}
   %next = add i32 %turn, 1
   br label %look
-yield:
-  %ignored = call i32 @sched_yield()
-  br label %look
 ready:
-  ret void
+  ret i64 %now
 }}
 define internal i32 @team.patience(ptr %team) #0 {{
   %count.at = getelementptr i8, ptr %team, i64 {_COUNT}

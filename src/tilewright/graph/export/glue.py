@@ -40,7 +40,6 @@ def glue(executable: Executable, name: str, offsets: Sequence[int]) -> str:
 
     `name_run` returns 0, or what is wrong, without having run anything.
     """
-    shared = any(kernel.calls for kernel in executable.kernels)
     return "\n".join(
         [
             f'target triple = "{executable.target.triple}"',
@@ -70,7 +69,7 @@ def glue(executable: Executable, name: str, offsets: Sequence[int]) -> str:
               for line in _copied(executable, name, offsets, i, copy)),
             "  ret void",
             "}",
-            one_region(executable.target, shared=shared),
+            one_region(executable.target, shared=executable.shared),
             "attributes #0 = { nounwind }",
         ]
     )  # fmt: skip

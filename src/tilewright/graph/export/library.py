@@ -82,7 +82,7 @@ def _linked(executable: Executable, name: str, output: Path) -> bool:
     exports.write_text(f"{{ global: {name}_run; {name}_workspace_bytes; local: *; }};\n")
     serial = folder / "serial.o"
     serial.write_bytes(object_code(f'target triple = "{target.triple}"\n{SERIAL}', target))
-    shared = any(kernel.calls for kernel in executable.kernels)
+    shared = executable.shared
     parallel = link(objects, serial if shared else None, output, exports, target.architecture)
     return parallel or not shared
 
